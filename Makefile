@@ -1,0 +1,73 @@
+# Everything there is to run. `make` alone lists it.
+#
+# Each target sets up its own environment first: .venv, from the hash-locked requirements.lock. It is made anew
+# only when requirements.lock or pyproject.toml change.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test quick soak bench lint types format lock clean distclean
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+UV     ?= uv
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+SAMPLE := data_samples/seed_night
+
+# Nothing that runs here phones home, and Prefect keeps its database inside the checkout.
+export DO_NOT_TRACK := 1
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+export PREFECT_HOME ?= $(CURDIR)/.prefect
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 19
+
+setup: $(READY) ## the environment in .venv, and nothing else
+
+demo: $(READY) ## a postmortem of the sample incident, into demo/
+	@$(BIN)/tracemortem postmortem $(SAMPLE) --out demo
+	@printf '\nOpen it in a browser: %s\n' '$(CURDIR)/demo/report.html'
+
+test: lint types ## lint, types, and every test but the soak ones
+	$(BIN)/python -m pytest -m 'not soak'
+
+quick: lint types ## lint, types and the fast tests, in under two minutes
+	$(BIN)/python -m pytest -m 'not slow and not soak'
+
+soak: lint types ## every test, with the full figures
+	$(BIN)/python -m pytest
+
+bench: $(READY) ## wall time and memory of a postmortem
+	$(BIN)/python tests/bench/postmortem_cost.py $(SAMPLE) $(wildcard ../shared/incidents/seed_incident)
+
+lint: $(READY) ## ruff and sqlfluff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/sqlfluff lint --processes 0 sql
+
+types: $(READY) ## mypy, strict
+	$(BIN)/mypy
+
+format: $(READY) ## what ruff and sqlfluff can mend by themselves
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/sqlfluff fix sql
+
+lock: ## requirements.lock anew, from pyproject.toml (needs uv)
+	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header -o requirements.lock
+
+clean: ## what runs leave behind
+	rm -rf demo out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .prefect
+
+distclean: clean ## and the environment
+	rm -rf $(VENV)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "tracemortem needs Python 3.11 or newer, and '$(PYTHON)' is not that: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo 'Setting up $(VENV): a few minutes the first time'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,188 @@
+"""Flags in, exit code out. Results to stdout, progress and errors to stderr.
+
+Exit code: 0 done; 1 something the user can fix; 2 our own fault; 3 done, but too much was rejected.
+"""
+
+import argparse
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import orjson
+
+from tracemortem import __version__
+from tracemortem.errors import SettingError, TracemortemError
+from tracemortem.settings import Settings
+
+DONE, USERS_TO_FIX, OUR_FAULT, TOO_MANY_REJECTS = 0, 1, 2, 3
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse that fails in four lines and with the exit code of something the user can fix."""
+
+    def error(self, message: str) -> NoReturn:
+        raise SettingError(
+            message,
+            where=f"{self.prog}, on the command line",
+            why="the command cannot be understood",
+            fix=f"see {self.prog} --help",
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    try:
+        given = _parser().parse_args(arguments)
+        command: Callable[[argparse.Namespace], int] = given.command
+        return command(given)
+    except TracemortemError as error:
+        sys.stderr.write(f"tracemortem: {error}\n")
+        return USERS_TO_FIX
+    except BrokenPipeError:  # the reader of our output has left: nobody is there to be told
+        sys.stderr.close()
+        return DONE
+    except KeyboardInterrupt:
+        sys.stderr.write("tracemortem: stopped; nothing half-written is left behind\n")
+        return 130
+    except Exception:  # the last resort: whatever is not the user's is ours, and is said to be
+        sys.stderr.write(f"tracemortem {__version__}: this is our own fault, please report it:\n")
+        traceback.print_exc()
+        return OUR_FAULT
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="tracemortem", description="Postmortems of LLM-serving incidents, from files.")
+    parser.add_argument("--version", action="version", version=f"tracemortem {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    postmortem = commands.add_parser("postmortem", help="ingest, detect, explain, report: the main job")
+    _reading(postmortem)
+    postmortem.add_argument("--out", required=True, metavar="DIR", help="folder for the report")
+    postmortem.add_argument("--from", dest="time_from", metavar="TIME", help="leave out requests before")
+    postmortem.add_argument("--to", dest="time_to", metavar="TIME", help="leave out requests from then on")
+    postmortem.add_argument("--window", metavar="FROM/TO", help="diagnose this window in any case")
+    postmortem.set_defaults(command=_postmortem)
+
+    ingest = commands.add_parser(
+        "ingest", help="only load; running it again on the same files changes nothing"
+    )
+    _reading(ingest)
+    ingest.set_defaults(command=_ingest)
+
+    inspect = commands.add_parser("inspect", help="what each file is, rows, rejects, time span, first rows")
+    inspect.add_argument("inputs", nargs="+", metavar="INPUT", help="file, folder or glob")
+    inspect.add_argument("--json", action="store_true", help="one JSON object a file")
+    inspect.set_defaults(command=_inspect)
+
+    formats = commands.add_parser("formats", help="the formats known, and what each one reads")
+    formats.add_argument("--json", action="store_true", help="one JSON object a format")
+    formats.set_defaults(command=_formats)
+
+    sql = commands.add_parser("sql", help="a read-only, locked-down query")
+    sql.add_argument("file", metavar="FILE", help="a DuckDB file that tracemortem wrote")
+    sql.add_argument("query", metavar="QUERY", help="one SELECT")
+    sql.add_argument("--json", action="store_true", help="one JSON object a row")
+    sql.set_defaults(command=_sql)
+    return parser
+
+
+def _reading(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that loads."""
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="file, folder or glob")
+    parser.add_argument("--db", metavar="FILE", help="the DuckDB file that readers open")
+    parser.add_argument("--tz", default="UTC", metavar="ZONE", help="time zone for what people read")
+    parser.add_argument(
+        "--trusted-proxies", default="", metavar="CIDR,...", help="whose X-Forwarded-For counts"
+    )
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set a threshold")
+    parser.add_argument("--max-rejects", type=float, default=0.01, metavar="SHARE", help="default 0.01")
+    parser.add_argument("--prefect", action="store_true", help="run as a Prefect flow")
+    parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
+    parser.add_argument("--json", action="store_true", help="progress and result as JSON lines on stdout")
+
+
+def _settings(given: argparse.Namespace) -> Settings:
+    return Settings(
+        inputs=tuple(given.inputs),
+        out=getattr(given, "out", None),
+        db=given.db,
+        time_from=getattr(given, "time_from", None),
+        time_to=getattr(given, "time_to", None),
+        window=getattr(given, "window", None),
+        timezone=given.tz,
+        trusted_proxies=given.trusted_proxies,
+        overrides=tuple(given.set),
+        max_rejects=given.max_rejects,
+    ).checked()
+
+
+def _postmortem(given: argparse.Namespace) -> int:
+    return _run("postmortem", given)
+
+
+def _ingest(given: argparse.Namespace) -> int:
+    return _run("ingest", given)
+
+
+def _run(name: str, given: argparse.Namespace) -> int:
+    """One of the two jobs that load, plainly or as a Prefect flow, and its summary."""
+    import os
+
+    from tracemortem import pipeline, progress
+
+    settings = _settings(given)
+    listener: progress.Listener = progress.Silence()
+    if given.json:
+        listener = progress.Lines()
+    elif not given.quiet and sys.stderr.isatty():
+        listener = progress.Bars()
+    with progress.told_to(listener):
+        if given.prefect or os.environ.get("PREFECT_API_URL"):
+            from tracemortem.flows import jobs
+
+            outcome = getattr(jobs, name)(settings)
+        else:
+            outcome = getattr(pipeline, name)(settings)
+    if given.json:
+        _say({"event": "result", **outcome.summary()})
+    elif not given.quiet:
+        sys.stdout.write(outcome.text() + "\n")
+    return TOO_MANY_REJECTS if outcome.rejected_share > settings.max_rejects else DONE
+
+
+def _inspect(given: argparse.Namespace) -> int:
+    from tracemortem import pipeline
+
+    for found in pipeline.inspect(tuple(given.inputs)):
+        if given.json:
+            _say(found.summary())
+        else:
+            sys.stdout.write(found.text() + "\n")
+    return DONE
+
+
+def _formats(given: argparse.Namespace) -> int:
+    from tracemortem import pipeline
+
+    for known in pipeline.formats():
+        if given.json:
+            _say(known)
+        else:
+            sys.stdout.write(f"{known['format']:<24} {known['reads']:<10} {known['title']}\n")
+    return DONE
+
+
+def _sql(given: argparse.Namespace) -> int:
+    from tracemortem import pipeline
+
+    frame = pipeline.query(given.file, given.query)
+    if given.json:
+        sys.stdout.write(frame.write_ndjson())
+    else:
+        sys.stdout.write(frame.write_csv())
+    return DONE
+
+
+def _say(what: Mapping[str, Any]) -> None:
+    sys.stdout.write(orjson.dumps(what).decode() + "\n")

@@ -1,0 +1,1 @@
+"""Series to spikes: when a service was slow. Pure: what comes in decides what comes out."""

@@ -1,0 +1,106 @@
+"""A hypothesis: one suspicion as data, with what it needs, what refutes it and what supports it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracemortem.declared import load
+from tracemortem.errors import DefinitionError
+from tracemortem.explain.signals import Signal
+
+_KNOWN = (
+    "kind", "question", "claim", "denial", "needs", "refuted_when", "supported_when", "corroborated_when",
+    "consequence_of", "looks_like_but_is_not", "samples",
+)  # fmt: skip
+_REQUIRED = ("kind", "question", "claim", "denial", "needs", "supported_when")
+_MEASURES = ("value", "before", "ratio", "change")
+_BOUNDS = ("at_least", "at_most")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A bound on one measure of one signal."""
+
+    signal: str
+    measure: str
+    bound: str
+    limit: float
+
+    def holds(self, signals: Mapping[str, Signal]) -> bool | None:
+        """Whether it holds; None if the measure is not known, and unknown satisfies nothing."""
+        value = getattr(signals[self.signal], self.measure) if self.signal in signals else None
+        if value is None:
+            return None
+        return bool(value >= self.limit if self.bound == "at_least" else value <= self.limit)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One suspicion. See weigh.judge for what the parts mean."""
+
+    kind: str
+    question: str
+    claim: str
+    denial: str
+    needs: tuple[str, ...]
+    refuted_when: tuple[Condition, ...]
+    supported_when: tuple[Condition, ...]
+    corroborated_when: tuple[Condition, ...]
+    consequence_of: tuple[str, ...]
+    samples: tuple[Mapping[str, Any], ...]
+
+    @property
+    def cited(self) -> tuple[str, ...]:
+        """The names of all signals it turns on, each once, in the order in which they are declared."""
+        conditions = (*self.supported_when, *self.corroborated_when, *self.refuted_when)
+        return tuple(dict.fromkeys((*self.needs, *(condition.signal for condition in conditions))))
+
+
+def read(path: Path) -> Hypothesis:
+    """One hypothesis from its YAML file; raises DefinitionError naming file and key."""
+    raw = load(path, known=_KNOWN, required=_REQUIRED)
+    return Hypothesis(
+        kind=raw["kind"],
+        question=raw["question"],
+        claim=" ".join(raw["claim"].split()),
+        denial=" ".join(raw["denial"].split()),
+        needs=tuple(raw["needs"]),
+        refuted_when=_conditions(path, "refuted_when", raw.get("refuted_when") or {}),
+        supported_when=_conditions(path, "supported_when", raw["supported_when"]),
+        corroborated_when=_conditions(path, "corroborated_when", raw.get("corroborated_when") or {}),
+        consequence_of=tuple(raw.get("consequence_of") or ()),
+        samples=tuple(raw.get("samples") or ()),
+    )
+
+
+def read_all(folder: Path) -> tuple[Hypothesis, ...]:
+    """Every hypothesis of a folder, by file name; a kind named by consequence_of must be one of them."""
+    found = tuple(read(path) for path in sorted(folder.glob("*.yaml")))
+    kinds = {hypothesis.kind for hypothesis in found}
+    for hypothesis in found:
+        for cause in hypothesis.consequence_of:
+            if cause not in kinds:
+                raise DefinitionError(
+                    f"hypothesis {hypothesis.kind!r} is a consequence of {cause!r}, which nobody declares",
+                    where=str(folder),
+                    why=f"declared are {', '.join(sorted(kinds))}",
+                    fix="correct consequence_of",
+                )
+    return found
+
+
+def _conditions(path: Path, key: str, raw: Mapping[str, Any]) -> tuple[Condition, ...]:
+    found = []
+    for signal, measures in raw.items():
+        for measure, bounds in measures.items():
+            for bound, limit in bounds.items():
+                if measure not in _MEASURES or bound not in _BOUNDS or not isinstance(limit, (int, float)):
+                    raise DefinitionError(
+                        f"no condition of {path.stem!r} reads {signal}: {measure}: {bound}: {limit}",
+                        where=f"{path}, {key}",
+                        why=f"measures are {', '.join(_MEASURES)}, bounds {', '.join(_BOUNDS)} and a number",
+                        fix="write for example  cache.hit_ratio: {change: {at_most: -0.1}}",
+                    )
+                found.append(Condition(signal, measure, bound, float(limit)))
+    return tuple(found)

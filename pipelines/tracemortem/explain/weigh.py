@@ -1,0 +1,163 @@
+"""Which hypotheses stand: the only code that knows how a rule is judged."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tracemortem.explain.hypothesis import Condition, Hypothesis
+from tracemortem.explain.signals import Signal, figure
+from tracemortem.incident import Cause, Evidence, NotCause
+
+_STRENGTH = {"established": 3, "likely": 2, "possible": 1}
+_COVERED_ENOUGH = 0.95  # the contract's bound for clearing a suspect
+_TRAFFIC = ("traffic.requests_per_s", "traffic.clients", "errors.server_error_ratio", "stages.queue_p99_s")
+_CITATION = re.compile(r"\{([a-z_0-9]+\.[a-z_0-9]+)\.(now|before)\}")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What became of one hypothesis.
+
+    verdict   established, likely, possible (supported); ruled_out, not_supported, not_testable (not)
+    met       how many of its corroborations hold
+    missing   signals that were needed and not measured
+    """
+
+    hypothesis: Hypothesis
+    verdict: str
+    met: int
+    missing: tuple[str, ...]
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether the evidence speaks for it."""
+        return self.verdict in _STRENGTH
+
+
+def judge(hypothesis: Hypothesis, signals: Mapping[str, Signal]) -> Judgement:
+    """One hypothesis against the signals of one incident.
+
+    It is refuted when any of refuted_when holds: ruled out if the signal that refutes it covers the window,
+    else not supported. It is supported when all of supported_when hold, the more strongly the more of
+    corroborated_when hold as well. It is not testable when what it needs, or what would support it, was not
+    measured. Unknown satisfies nothing, neither for nor against.
+    """
+    refuting = [condition for condition in hypothesis.refuted_when if condition.holds(signals)]
+    if refuting:
+        covered = any((signals[c.signal].covered or 0.0) >= _COVERED_ENOUGH for c in refuting)
+        return Judgement(hypothesis, "ruled_out" if covered else "not_supported", 0, ())
+    supporting = [condition.holds(signals) for condition in hypothesis.supported_when]
+    if False in supporting:
+        return Judgement(hypothesis, "not_supported", 0, ())
+    missing = [name for name in hypothesis.needs if _is_unknown(name, signals)]
+    missing += [
+        condition.signal
+        for condition, holds in zip(hypothesis.supported_when, supporting, strict=True)
+        if holds is None
+    ]
+    if missing:
+        return Judgement(hypothesis, "not_testable", 0, tuple(dict.fromkeys(missing)))
+    met, failed = _count(hypothesis.corroborated_when, signals)
+    if met >= 2 and not failed:
+        verdict = "established"
+    elif met > failed:
+        verdict = "likely"
+    else:
+        verdict = "possible"
+    return Judgement(hypothesis, verdict, met, ())
+
+
+def verdicts(
+    hypotheses: Sequence[Hypothesis], signals: Mapping[str, Signal], recorders: Mapping[str, str]
+) -> tuple[tuple[Cause, ...], tuple[NotCause, ...]]:
+    """The causes, most credible first, and the ledger of everything that is not blamed.
+
+    recorders  evidence table -> the setting or command that would have recorded what it lacks
+
+    A supported hypothesis is contributing if one that it is a consequence of is supported too, else primary.
+    """
+    judged = [judge(hypothesis, signals) for hypothesis in hypotheses]
+    supported = {judgement.hypothesis.kind for judgement in judged if judgement.is_supported}
+    causes = [
+        (
+            judgement,
+            "contributing" if supported.intersection(judgement.hypothesis.consequence_of) else "primary",
+        )
+        for judgement in judged
+        if judgement.is_supported
+    ]
+    causes.sort(key=lambda pair: (pair[1] != "primary", -_STRENGTH[pair[0].verdict], -pair[0].met))
+    blamed = tuple(
+        Cause(
+            kind=judgement.hypothesis.kind,
+            role=role,
+            verdict=judgement.verdict,
+            text=told(judgement.hypothesis.claim, signals),
+            evidence=_evidence(judgement, signals),
+        )
+        for judgement, role in causes
+    )
+    cleared = tuple(
+        NotCause(
+            kind=judgement.hypothesis.kind,
+            verdict=judgement.verdict,
+            text=_denial(judgement, signals, recorders),
+            evidence=_evidence(judgement, signals),
+        )
+        for judgement in judged
+        if not judgement.is_supported
+    )
+    return blamed, cleared
+
+
+def unexplained(cleared: Sequence[NotCause], signals: Mapping[str, Signal]) -> Cause:
+    """The cause of a spike that no hypothesis explains, with what could not be tested, and the traffic."""
+    untested = sum(entry.verdict == "not_testable" for entry in cleared)
+    return Cause(
+        kind="unknown",
+        role="primary",
+        verdict="possible",
+        text=(
+            f"The spike is real, but none of the {len(cleared)} suspicions explains it; "
+            f"{untested} of them could not be tested for want of data."
+        ),
+        evidence=tuple(signals[name].evidence() for name in _TRAFFIC if not _is_unknown(name, signals)),
+    )
+
+
+def told(text: str, signals: Mapping[str, Signal]) -> str:
+    """A sentence with its figures in place: {table.column.now} and {table.column.before}."""
+
+    def shown(match: re.Match[str]) -> str:
+        signal = signals.get(match[1])
+        if signal is None:
+            return "not recorded"
+        return figure(signal.value if match[2] == "now" else signal.before, signal.unit)
+
+    return _CITATION.sub(shown, text)
+
+
+def _denial(judgement: Judgement, signals: Mapping[str, Signal], recorders: Mapping[str, str]) -> str:
+    if judgement.verdict != "not_testable":
+        return told(judgement.hypothesis.denial, signals)
+    lacking = ", ".join(signals[name].meaning if name in signals else name for name in judgement.missing)
+    tables = dict.fromkeys(name.partition(".")[0] for name in judgement.missing)
+    cure = " ".join(recorders[table] for table in tables if table in recorders)
+    return f"Not recorded: {lacking}. {cure}".strip()
+
+
+def _evidence(judgement: Judgement, signals: Mapping[str, Signal]) -> tuple[Evidence, ...]:
+    return tuple(
+        signals[name].evidence()
+        for name in judgement.hypothesis.cited
+        if name in signals and not _is_unknown(name, signals)
+    )
+
+
+def _is_unknown(name: str, signals: Mapping[str, Signal]) -> bool:
+    return name not in signals or signals[name].value is None
+
+
+def _count(conditions: Sequence[Condition], signals: Mapping[str, Signal]) -> tuple[int, int]:
+    held = [condition.holds(signals) for condition in conditions]
+    return held.count(True), held.count(False)

@@ -1,0 +1,1 @@
+"""The only Prefect: pipeline.py's compositions as flows, its steps as tasks."""

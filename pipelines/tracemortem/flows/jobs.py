@@ -1,0 +1,78 @@
+"""The jobs as Prefect flows: the same composition, each step a task with retries, artifacts and logs.
+
+`prefect deploy` reads them from prefect.yaml; `--prefect` on the command line runs them at once.
+"""
+
+import os
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+# Nothing is sent anywhere, and nothing is fetched: set before Prefect reads its settings.
+os.environ.setdefault("DO_NOT_TRACK", "1")
+os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
+
+from prefect import flow, get_run_logger, task
+from prefect.artifacts import create_link_artifact, create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+
+from tracemortem import pipeline
+from tracemortem.errors import TracemortemError
+from tracemortem.pipeline import Outcome, Settings
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def as_task(function: Callable[P, R], /) -> Callable[P, R]:
+    """A step as a task: tried again after a passing fault, never after one that a person must mend."""
+    return task(
+        name=function.__name__,
+        retries=2,
+        retry_delay_seconds=[5, 30],
+        retry_condition_fn=_is_passing,
+        cache_policy=NO_CACHE,  # a step's result is what it does to the store
+        log_prints=False,
+    )(function)
+
+
+@flow(name="ingest", flow_run_name="ingest", log_prints=False)
+def ingest(settings: Settings) -> Outcome:
+    """Load files into the DuckDB file; loading the same files again changes nothing."""
+    outcome = pipeline.ingest(settings, step=as_task)
+    _note(outcome)
+    return outcome
+
+
+@flow(name="postmortem", flow_run_name="postmortem", log_prints=False)
+def postmortem(settings: Settings) -> Outcome:
+    """Load files, find and explain incidents, write the report."""
+    outcome = pipeline.postmortem(settings, step=as_task)
+    _note(outcome)
+    if outcome.report is not None:
+        create_link_artifact(
+            key="postmortem-report",
+            link=f"file://{os.path.abspath(outcome.report)}",  # noqa: PTH100 (a link names the path as given)
+            link_text="The report",
+            description="\n".join(outcome.lines),
+        )
+    return outcome
+
+
+def _note(outcome: Outcome) -> None:
+    """Say it in the run's log and as an artifact that the run's page shows."""
+    logger = get_run_logger()
+    for line in outcome.lines:
+        logger.info("%s", line)
+    for warning in outcome.warnings:
+        logger.warning("%s", warning)
+    create_markdown_artifact(
+        key="run-summary",
+        markdown="\n".join(f"- {line}" for line in outcome.lines),
+        description="What the run found",
+    )
+
+
+def _is_passing(task: object, run: object, state: object) -> bool:
+    """Whether trying again can help: not with what the user has to mend."""
+    result = state.result(raise_on_failure=False)  # type: ignore[attr-defined]
+    return not isinstance(result, TracemortemError)

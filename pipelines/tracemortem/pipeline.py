@@ -1,0 +1,138 @@
+"""THE composition: files -> raw -> norm, mart -> incidents -> evidence -> report -> published file.
+
+It exists once. The command line calls it plainly; a Prefect flow calls it with `step` making tasks.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+import polars as pl
+
+from tracemortem.settings import Settings
+from tracemortem.steps import look
+from tracemortem.steps.detect import detect
+from tracemortem.steps.explain import explain
+from tracemortem.steps.load import load
+from tracemortem.steps.model import model
+from tracemortem.steps.publish import discard, publish
+from tracemortem.steps.render import render
+from tracemortem.steps.tell import tell
+from tracemortem.warehouse import ask
+
+__all__ = ["Outcome", "Settings", "formats", "ingest", "inspect", "postmortem", "query"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Step(Protocol):
+    """Makes of a function what runs it: the function itself, or a task."""
+
+    def __call__(self, function: Callable[P, R], /) -> Callable[P, R]:
+        """The function, or something that is called like it."""
+
+
+def plain(function: Callable[P, R], /) -> Callable[P, R]:
+    """The function itself."""
+    return function
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run made.
+
+    rejected_share  of all records read, 0 to 1
+    requests        in the DuckDB file
+    confirmed       incidents
+    lines           the summary for people, a sentence a line
+    report          report.html; None if the run writes none
+    """
+
+    rejected_share: float
+    requests: int
+    confirmed: int
+    lines: tuple[str, ...]
+    database: str
+    report: str | None
+    warnings: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """For people."""
+        report = () if self.report is None else (f"Report: {self.report}",)
+        return "\n".join(
+            (*self.lines, *(f"Note: {w}" for w in self.warnings), *report, f"Tables: {self.database}")
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "requests": self.requests,
+            "incidents_confirmed": self.confirmed,
+            "rejected_share": self.rejected_share,
+            "database": self.database,
+            "report": self.report,
+            "warnings": list(self.warnings),
+        }
+
+
+def ingest(settings: Settings, step: Step = plain) -> Outcome:
+    """Load the inputs and build facts and minutes. Running it again on the same files changes nothing.
+
+    raises   TracemortemError for what the user can mend
+    """
+    rejected = step(load)(settings)
+    requests = step(model)(settings)
+    warnings = step(publish)(settings)
+    return Outcome(
+        rejected_share=rejected,
+        requests=requests,
+        confirmed=0,
+        lines=(f"{requests:,} requests stand in the tables.",),
+        database=str(settings.published()),
+        report=None,
+        warnings=warnings,
+    )
+
+
+def postmortem(settings: Settings, step: Step = plain) -> Outcome:
+    """The main job: load, detect, explain, report.
+
+    raises   TracemortemError for what the user can mend
+    """
+    discard(settings)
+    try:
+        rejected = step(load)(settings)
+        requests = step(model)(settings)
+        step(detect)(settings)
+        confirmed = step(explain)(settings)
+        report = step(render)(settings)
+        lines = tell(settings)
+        warnings = step(publish)(settings)
+    finally:
+        discard(settings)
+    return Outcome(
+        rejected_share=rejected,
+        requests=requests,
+        confirmed=confirmed,
+        lines=lines,
+        database=str(settings.published()),
+        report=report,
+        warnings=warnings,
+    )
+
+
+def inspect(inputs: tuple[str, ...]) -> Iterator[look.Inspected]:
+    """What each file is and holds, without loading it."""
+    return look.inspect(inputs)
+
+
+def formats() -> tuple[Mapping[str, str], ...]:
+    """The formats known: format, reads (the kind of record) and title."""
+    return look.formats()
+
+
+def query(file: str, text: str) -> pl.DataFrame:
+    """The rows of one read-only, locked-down query."""
+    return ask.sql(Path(file), text)

@@ -1,0 +1,130 @@
+"""What a person sees of long work: bars on a terminal, JSON lines for a program, nothing when quiet."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import orjson
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
+
+
+class Listener(Protocol):
+    """Who is told of progress."""
+
+    def begin(self, label: str, total_bytes: int | None) -> None:
+        """A stage or file begins; total_bytes is its size where that is known."""
+
+    def advance(self, consumed: int, rows: int) -> None:
+        """So many more bytes were consumed and rows stored."""
+
+    def end(self) -> None:
+        """The stage or file is done."""
+
+
+class Silence:
+    """Tells nobody."""
+
+    def begin(self, label: str, total_bytes: int | None) -> None:
+        """Nothing is shown."""
+
+    def advance(self, consumed: int, rows: int) -> None:
+        """Nothing is shown."""
+
+    def end(self) -> None:
+        """Nothing is shown."""
+
+
+@dataclass
+class Bars:
+    """A bar a file or stage on stderr, with bytes and rows a second."""
+
+    bars: Progress = field(
+        default_factory=lambda: Progress(
+            TextColumn("{task.description:<28}"),
+            BarColumn(bar_width=24),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TextColumn("{task.fields[rows]:>12,} rows  {task.fields[pace]:>10,.0f} rows/s"),
+            console=Console(stderr=True),
+        )
+    )
+    task: TaskID | None = None
+    rows: int = 0
+    began: float = 0.0
+
+    def begin(self, label: str, total_bytes: int | None) -> None:
+        """A new bar; it pulses if the size is not known."""
+        self.bars.start()
+        self.rows, self.began = 0, time.monotonic()
+        self.task = self.bars.add_task(label[-28:], total=total_bytes, rows=0, pace=0.0)
+
+    def advance(self, consumed: int, rows: int) -> None:
+        """The bar grows."""
+        if self.task is not None:
+            self.rows += rows
+            pace = self.rows / max(time.monotonic() - self.began, 1e-3)
+            self.bars.update(self.task, advance=consumed, rows=self.rows, pace=pace)
+
+    def end(self) -> None:
+        """The bar stays, full."""
+        if self.task is not None:
+            done = self.bars.tasks[self.bars.task_ids.index(self.task)].completed
+            self.bars.update(self.task, total=max(done, 1), completed=max(done, 1))
+        self.bars.stop()
+
+
+@dataclass
+class Lines:
+    """One JSON object a line on stdout when a stage or file begins and ends."""
+
+    label: str = ""
+    consumed: int = 0
+    rows: int = 0
+
+    def begin(self, label: str, total_bytes: int | None) -> None:
+        """A line says what begins."""
+        self.label, self.consumed, self.rows = label, 0, 0
+        self._say({"event": "begin", "label": label, "total_bytes": total_bytes})
+
+    def advance(self, consumed: int, rows: int) -> None:
+        """Counted; said at the end."""
+        self.consumed += consumed
+        self.rows += rows
+
+    def end(self) -> None:
+        """A line says what was done."""
+        self._say({"event": "end", "label": self.label, "bytes": self.consumed, "rows": self.rows})
+
+    def _say(self, what: dict[str, object]) -> None:
+        sys.stdout.write(orjson.dumps(what).decode() + "\n")
+        sys.stdout.flush()
+
+
+# A context variable, as a step may only be handed paths, strings and numbers.
+_listener: ContextVar[Listener] = ContextVar("listener", default=Silence())  # noqa: B039 (Silence holds no state)
+
+
+@contextmanager
+def told_to(listener: Listener) -> Iterator[None]:
+    """Within this context progress is told to the listener."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@contextmanager
+def stage(label: str, total_bytes: int | None = None) -> Iterator[Listener]:
+    """A stage or file of the work; call advance on what it gives."""
+    listener = _listener.get()
+    listener.begin(label, total_bytes)
+    try:
+        yield listener
+    finally:
+        listener.end()

@@ -1,0 +1,156 @@
+"""What does report.json say? The contract's schema, filled from a diagnosis, and held to it."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import orjson
+from jsonschema import Draft202012Validator
+
+from tracemortem.folders import folder
+from tracemortem.incident import Cause, Diagnosis, Evidence, Incident
+
+SCHEMA = "tracemortem.report/1"
+
+
+def document(diagnosis: Diagnosis, *, product_version: str, created_at: datetime) -> dict[str, Any]:
+    """A diagnosis as report.json says it: times RFC 3339 in UTC, durations in seconds, shares 0 to 1.
+
+    created_at  with a time zone
+    returns     plain dicts, lists, strings and numbers; None and NaN are null, and null means not known
+    raises      ValueError for an instant without a time zone: it could be any hour of the day
+
+    The order of keys and entries is the diagnosis's own, so the same diagnosis gives the same bytes.
+    """
+    return {
+        "schema": SCHEMA,
+        "product_version": product_version,
+        "created_at": _instant(created_at),
+        "window": {
+            "from": _instant(diagnosis.window_from),
+            "to": _instant(diagnosis.window_to),
+            "timezone": _text(diagnosis.timezone),
+        },
+        "inputs": [_plain(asdict(found)) for found in diagnosis.inputs],
+        "quality": [_plain(asdict(check)) for check in diagnosis.quality],
+        "incidents": [_incident(incident) for incident in diagnosis.incidents],
+    }
+
+
+def checked(report: dict[str, Any]) -> dict[str, Any]:
+    """The same document, if it holds to report.schema.json.
+
+    raises   jsonschema.ValidationError naming the value at fault: a mistake of ours, not of the input
+    """
+    _validator().validate(report)
+    return report
+
+
+def encoded(report: dict[str, Any]) -> bytes:
+    """The bytes of report.json: UTF-8, two spaces, keys in the contract's order, a newline at the end."""
+    return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    schema = orjson.loads((folder("reports") / "report.schema.json").read_bytes())
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def _incident(incident: Incident) -> dict[str, Any]:
+    return {
+        "id": _text(incident.id),
+        "service": _text(incident.service),
+        "status": incident.status,
+        "start": _instant(incident.start),
+        "end": _instant(incident.end),
+        "onset": {"earliest": _instant(incident.onset_earliest), "latest": _instant(incident.onset_latest)},
+        "metric": _text(incident.metric),
+        "baseline": _number(incident.baseline),
+        "peak": _number(incident.peak),
+        "peak_minute": _instant(incident.peak_minute),
+        "baseline_from": _text(incident.baseline_from),
+        "reason": _text(incident.reason),
+        "impact": _plain(asdict(incident.impact)),
+        "causes": [_cause(cause) for cause in incident.causes],
+        "not_causes": [
+            {
+                "kind": found.kind,
+                "verdict": found.verdict,
+                "text": _text(found.text),
+                "evidence": _evidence(found.evidence),
+            }
+            for found in incident.not_causes
+        ],
+        "sources": [_plain(asdict(source)) for source in incident.sources],
+        "segments": [],
+        "decomposition": {},
+        "timeline": [_plain(asdict(entry)) for entry in incident.timeline],
+        "mitigation": [
+            {
+                "at": _instant(action.at),
+                "text": _text(action.text),
+                "status": action.status,
+                "evidence": _evidence(action.evidence),
+            }
+            for action in incident.mitigation
+        ],
+        "what_if": [],
+        "alerts": [],
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    return {
+        "kind": cause.kind,
+        "role": cause.role,
+        "verdict": cause.verdict,
+        "confidence": _number(cause.confidence),
+        "share": {
+            "value": _number(cause.share),
+            "low": _number(cause.share_low),
+            "high": _number(cause.share_high),
+        },
+        "text": _text(cause.text),
+        "evidence": _evidence(cause.evidence),
+    }
+
+
+def _evidence(facts: Iterable[Evidence]) -> list[dict[str, Any]]:
+    return [_plain(asdict(fact)) for fact in facts]
+
+
+def _plain(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: _value(value) for key, value in record.items()}
+
+
+def _value(value: Any) -> Any:
+    match value:
+        case datetime():
+            return _instant(value)
+        case str():
+            return _text(value)
+        case float():
+            return _number(value)
+    return value
+
+
+def _instant(at: datetime | None) -> str | None:
+    if at is None:
+        return None
+    if at.tzinfo is None:
+        raise ValueError(f"{at.isoformat()} carries no time zone")
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _text(text: str) -> str:
+    """UTF-8 for certain: a file name that is not carries lone surrogates, which JSON cannot hold."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

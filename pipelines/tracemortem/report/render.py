@@ -1,0 +1,148 @@
+"""What does a diagnosis look like to people and programs? report.json, report.md and report.html."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+
+import polars as pl
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from tracemortem.folders import folder
+from tracemortem.incident import Diagnosis, Incident
+from tracemortem.report.charts import figure
+from tracemortem.report.course import course, digest, rows_of
+from tracemortem.report.document import checked, document, encoded
+from tracemortem.report.drawing import drawing
+from tracemortem.report.escaping import Markdown
+from tracemortem.report.pages import Part, markdown, page
+from tracemortem.report.prose import environment, rendered
+from tracemortem.report.queries import queries
+from tracemortem.report.sections import Section, sections, words
+
+_MOST_ROWS = 200  # of a frame, in a page for people; the DuckDB file has all
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The first rows of a frame, and how many it has."""
+
+    first: Sequence[Mapping[str, object]]
+    height: int
+
+
+@dataclass(frozen=True)
+class _Book:
+    """What every part of one report is made from."""
+
+    diagnosis: Diagnosis
+    rows: Mapping[str, pl.DataFrame]
+    words: Mapping[str, Mapping[str, str]]
+    templates: ImmutableSandboxedEnvironment
+    context: Mapping[str, object]
+
+
+def write(
+    diagnosis: Diagnosis,
+    rows: Mapping[str, pl.DataFrame],
+    out: Path,
+    *,
+    product_version: str,
+    created_at: datetime,
+    templates: Sequence[Path] = (),
+) -> list[Path]:
+    """Write report.json, report.md and report.html into the folder `out`, which is made if need be.
+
+    rows       frame name -> rows, for every frame postmortem.yaml names (`sections.frames` lists them); a
+               column incident_id says whose rows they are
+    templates  folders whose files go before the product's own: other words, other sections, another style
+    returns    the three paths
+    raises     DefinitionError for a faulty template or declaration, or a missing frame or column
+
+    Nothing is written before everything is made, and the same arguments give the same bytes.
+    """
+    folders = (*templates, folder("reports"))
+    report = checked(document(diagnosis, product_version=product_version, created_at=created_at))
+    language = words(folders)
+    shown, headings = queries(diagnosis, rows_of(rows, "methods", None))
+    book = _Book(
+        diagnosis=diagnosis,
+        rows=rows,
+        words=language,
+        templates=environment(folders, language, zone=diagnosis.timezone, headings=headings),
+        context={
+            "diagnosis": diagnosis,
+            "confirmed": _with_status(diagnosis, "confirmed"),
+            "candidates": _with_status(diagnosis, "candidate"),
+            "queries": shown,
+            "product_version": product_version,
+            "created_at": created_at,
+        },
+    )
+    parts = list(_parts(book, sections(folders)))
+    files = {
+        "report.json": encoded(report),
+        "report.md": markdown(parts).encode(),
+        "report.html": page(parts, folders, words=language).encode(),
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (out / name).write_bytes(content)
+    return [out / name for name in files]
+
+
+def _with_status(diagnosis: Diagnosis, status: str) -> list[Incident]:
+    return [incident for incident in diagnosis.incidents if incident.status == status]
+
+
+def _parts(book: _Book, declared: Iterable[Section]) -> Iterator[Part]:
+    """One confirmed incident is what the report is about; of several, each is a chapter."""
+    confirmed = _with_status(book.diagnosis, "confirmed")
+    is_single = len(confirmed) == 1
+    yield _headline(book, confirmed[0] if is_single else None, level=1)
+    for is_per_incident, together in groupby(declared, key=lambda section: section.is_per_incident):
+        group = tuple(together)
+        if not is_per_incident:
+            yield from _chapter(book, group, None, level=2)
+            continue
+        for incident in confirmed:
+            if not is_single:
+                yield _headline(book, incident, level=2)
+            yield from _chapter(book, group, incident, level=2 if is_single else 3)
+
+
+def _headline(book: _Book, incident: Incident | None, *, level: int) -> Part:
+    name = "incident_title.md.j2" if incident else "title.md.j2"
+    title = rendered(book.templates, name, {**book.context, "incident": incident})
+    return Part(name="headline", level=level, title=title, text="")
+
+
+def _chapter(
+    book: _Book, group: Iterable[Section], incident: Incident | None, *, level: int
+) -> Iterator[Part]:
+    """The sections that have something to say."""
+    for section in group:
+        drawn = course(section.chart, incident, book.rows) if section.chart and incident else None
+        context = {
+            **book.context,
+            "incident": incident,
+            "rows": {name: _shown(rows_of(book.rows, name, incident)) for name in section.frames},
+            "signals": digest(drawn, incident) if drawn and incident else (),
+            "sub": Markdown("#" * (level + 1)),
+        }
+        text = rendered(book.templates, section.template, context)
+        if text:
+            yield Part(
+                name=section.name,
+                level=level,
+                title=section.title,
+                text=text,
+                is_folded=section.is_folded,
+                figure=figure(drawn, book.words).to_json() if drawn else None,
+                picture=drawing(drawn, book.words) if drawn else "",
+            )
+
+
+def _shown(frame: pl.DataFrame) -> Shown:
+    return Shown(frame.head(_MOST_ROWS).to_dicts(), frame.height)

@@ -1,0 +1,140 @@
+"""What a run is told, checked before anything is read. Every field is a path, a string or a number."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from ipaddress import ip_network
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from tracemortem.errors import SettingError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of a run, as the command line or a flow gives them.
+
+    inputs           files, folders, globs
+    out              folder for the report; None for a run that writes none
+    db               the DuckDB file that readers open; None: tracemortem.duckdb in `out`, self-contained
+    time_from, time_to  requests that arrived outside are left out of detection; None: no bound
+    window           FROM/TO: diagnose this window even if nothing is confirmed in it
+    timezone         zone for what people read, and for sources that carry none
+    trusted_proxies  CIDRs whose X-Forwarded-For is believed
+    overrides        NAME=VALUE of thresholds
+    max_rejects      share of records that may be rejected before the run ends with exit code 3
+    """
+
+    inputs: tuple[str, ...]
+    out: str | None = None
+    db: str | None = None
+    time_from: str | None = None
+    time_to: str | None = None
+    window: str | None = None
+    timezone: str = "UTC"
+    trusted_proxies: str = ""
+    overrides: tuple[str, ...] = ()
+    max_rejects: float = 0.01
+
+    def published(self) -> Path:
+        """The DuckDB file that readers open.
+
+        raises   SettingError if neither db nor out says where
+        """
+        if self.db is not None:
+            return Path(self.db)
+        if self.out is None:
+            raise SettingError(
+                "nothing says where the DuckDB file goes",
+                where="--db",
+                why="without --out there is no folder to put it into",
+                fix="add --db FILE",
+            )
+        return Path(self.out) / "tracemortem.duckdb"
+
+    def checked(self) -> "Settings":
+        """The same settings; raises SettingError for the first that makes no sense."""
+        zone(self.timezone)
+        for option, text in (("--from", self.time_from), ("--to", self.time_to)):
+            if text is not None:
+                instant(text, self.timezone, option)
+        if self.window is not None:
+            span(self.window, self.timezone)
+        networks(self.trusted_proxies)
+        if not 0 <= self.max_rejects <= 1:
+            raise SettingError(
+                f"--max-rejects {self.max_rejects} is no share",
+                where="--max-rejects",
+                why="it is the part of all records that may be rejected",
+                fix="write a number from 0 to 1, as 0.01 for 1 %",
+            )
+        return self
+
+
+def zone(name: str) -> ZoneInfo:
+    """The time zone of that name; raises SettingError if there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise SettingError(
+            f"no time zone is called {name!r}",
+            where="--tz",
+            why="it is not in the time zone database of this machine",
+            fix="write a name such as UTC, Europe/Berlin or Asia/Shanghai",
+        ) from error
+
+
+def instant(text: str, timezone: str, option: str) -> datetime:
+    """A time as people write it, in UTC: RFC 3339, or local in the time zone where it carries none.
+
+    raises   SettingError if it is no time
+    """
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise SettingError(
+            f"{text!r} is no time",
+            where=option,
+            why=str(error),
+            fix="write it as 2026-04-24T02:17:00Z, or without Z as local time of --tz",
+        ) from error
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=zone(timezone))
+    return found.astimezone(UTC)
+
+
+def span(window: str, timezone: str) -> tuple[datetime, datetime]:
+    """FROM/TO as two instants in UTC; raises SettingError if it is none, or empty."""
+    begins, slash, ends = window.partition("/")
+    if not slash:
+        raise SettingError(
+            f"{window!r} is no window",
+            where="--window",
+            why="a window is two times with a slash between them",
+            fix="write it as 2026-04-24T02:17Z/2026-04-24T02:51Z",
+        )
+    first, last = instant(begins, timezone, "--window"), instant(ends, timezone, "--window")
+    if last <= first:
+        raise SettingError(
+            "the window is empty",
+            where=f"--window {window}",
+            why="it ends before it begins",
+            fix="put the earlier time first",
+        )
+    return first, last
+
+
+def networks(text: str) -> Sequence[str]:
+    """CIDRs between commas, each in canonical form; raises SettingError for the first that is none."""
+    found = []
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        try:
+            found.append(str(ip_network(part, strict=False)))
+        except ValueError as error:
+            raise SettingError(
+                f"{part!r} is no address range",
+                where="--trusted-proxies",
+                why=str(error),
+                fix="write CIDRs with commas between them, as 10.0.0.0/8,2001:db8::/32",
+            ) from error
+    return found

@@ -1,0 +1,1 @@
+"""Files as people have them -> typed rows, and what could not be read."""

@@ -1,0 +1,121 @@
+"""Access-log formats as declared in formats/*.yaml, each held to its own samples when it is loaded."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tracemortem import declared, folders
+from tracemortem.errors import DefinitionError
+from tracemortem.sources.lines import TextFormat, parse
+from tracemortem.sources.log_format import Directive, compiled, reading
+from tracemortem.sources.records import record
+
+_KEYS = (
+    "format", "title", "url", "record", "preference", "line", "log_format", "fields", "samples", "refuses",
+)  # fmt: skip
+
+
+@cache
+def formats() -> tuple[TextFormat, ...]:
+    """The formats that travel with the code, those first that are likelier where two read a line alike."""
+    return load(folders.definitions("sources", "formats"))
+
+
+def load(folder: Path) -> tuple[TextFormat, ...]:
+    """The formats of a folder of definitions.
+
+    raises   DefinitionError where a definition is faulty, misreads a sample, or takes what it should refuse
+    """
+    found = [_one(path) for path in sorted(folder.glob("*.yaml"))]
+    return tuple(form for _, form in sorted(found, key=lambda pair: pair[0]))
+
+
+def _one(path: Path) -> tuple[int, TextFormat]:
+    text = declared.load(path, known=_KEYS, required=("format", "title", "url", "samples", "refuses"))
+    form = _from_line(text, path) if "line" in text else _from_log_format(text, path)
+    _hold_to_samples(form, text["samples"], path)
+    _hold_to_refusals(form, text["refuses"], path)
+    return int(text.get("preference", 1)), form
+
+
+def _from_log_format(text: Mapping[str, Any], path: Path) -> TextFormat:
+    form = compiled(Directive(text["format"], "default", str(text.get("log_format", ""))))
+    if isinstance(form, str):
+        raise _faulty(path, f"format {text['format']!r} cannot be read", form, "write line: or log_format:")
+    return TextFormat(text["format"], text["title"], form.pattern, form.readings)
+
+
+def _from_line(text: Mapping[str, Any], path: Path) -> TextFormat:
+    name = text["format"]
+    readings = []
+    for group, columns in (text.get("fields") or {}).items():
+        if f"(?P<{group}>" not in text["line"]:
+            raise _faulty(
+                path, f"format {name!r} reads a group that is not in its line", group, "name it there"
+            )
+        for column, how in columns.items():
+            if column not in record("access"):
+                known = ", ".join(record("access"))
+                raise _faulty(
+                    path, f"format {name!r} gives {column!r}", f"columns are {known}", "use one of them"
+                )
+            readings.append(reading(column, group, how))
+    form = TextFormat(name, text["title"], text["line"], tuple(readings))
+    try:
+        pl.Series([""]).str.extract_groups(form.pattern)
+    except pl.exceptions.ComputeError as error:
+        why = " ".join(str(error).split())
+        raise _faulty(path, f"the line of format {name!r} is no pattern", why, "Rust regex syntax") from error
+    if re.search(r"\\[1-9]|\(\?[=!<](?!P)", form.pattern):
+        why = "look-around and back references are not in the common subset of Rust regex and RE2"
+        raise _faulty(path, f"the line of format {name!r} uses more than it may", why, "write it without")
+    if not form.columns & {"started_at", "finished_at"}:
+        raise _faulty(
+            path, f"format {name!r} reads no time", "no field gives started_at or finished_at", "add it"
+        )
+    return form
+
+
+def _hold_to_samples(form: TextFormat, samples: Sequence[Mapping[str, Any]], path: Path) -> None:
+    for number, sample in enumerate(samples, start=1):
+        rows, rejects = parse(_lines(sample["line"]), form)
+        if rejects.height:
+            why = rejects["reason"][0]
+            raise _faulty(
+                path, f"format {form.name!r} does not read its sample {number}", why, "correct line:"
+            )
+        given = rows.drop("line").row(0, named=True)
+        read = {column: value for column, value in given.items() if value is not None}
+        says = {column: _utc(value) for column, value in sample["gives"].items()}
+        for column in sorted(read.keys() | says.keys()):
+            if read.get(column) != says.get(column):
+                raise _faulty(
+                    path,
+                    f"format {form.name!r} misreads its sample {number}",
+                    f"{column} is {read.get(column)}, sample says {says.get(column)}",
+                    "correct line: or fields:, or what the sample gives:",
+                )
+
+
+def _hold_to_refusals(form: TextFormat, refuses: Sequence[Mapping[str, str]], path: Path) -> None:
+    for number, refused in enumerate(refuses, start=1):
+        if parse(_lines(refused["line"]), form)[0].height:
+            what = f"format {form.name!r} takes line {number} of those it should refuse"
+            raise _faulty(path, what, refused["why"], "make line: stricter")
+
+
+def _lines(text: str) -> pl.DataFrame:
+    return pl.DataFrame({"line": [1], "text": [text]}, schema={"line": pl.UInt64, "text": pl.String})
+
+
+def _utc(value: object) -> object:
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
+
+
+def _faulty(path: Path, what: str, why: str, fix: str) -> DefinitionError:
+    return DefinitionError(what, where=f"{path.parent.name}/{path.name}", why=why, fix=fix)

@@ -1,0 +1,163 @@
+"""Which files the INPUTs are, and which reader and format reads each."""
+
+import glob
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracemortem.errors import InputError
+from tracemortem.sources import declared_formats
+from tracemortem.sources.lines import TextFormat
+from tracemortem.sources.log_format import compiled, directives
+from tracemortem.sources.opened import head
+from tracemortem.sources.recognise import Recognised, recognise, which_format
+
+_WHOLE_CONFIGURATION = 16 << 20
+
+
+@dataclass(frozen=True)
+class Found:
+    """One file among the INPUTs.
+
+    shown        its path relative to its INPUT; for a single file its name
+    kind         otlp, metrics_text, access_log, events, log_format or skipped
+    format       what reads it, such as otlp_json_lines, prometheus_text, nginx:llm, nginx_combined
+    reason       why it was taken for that, a sentence
+    fix          what would make it readable, where it is skipped
+    text_format  the compiled format of an access log
+    """
+
+    path: Path
+    shown: str
+    kind: str
+    format: str
+    reason: str
+    fix: str = ""
+    text_format: TextFormat | None = None
+
+
+def survey(inputs: Sequence[str], formats: Sequence[TextFormat] | None = None) -> list[Found]:
+    """Every file of the INPUTs in order, and what it is; nothing is left out silently but hidden files.
+
+    inputs   files, folders (read recursively) and globs
+    formats  access-log formats besides the log_format directives among the inputs; else those declared
+    raises   InputError where there is no such file, a file given by name is not readable telemetry, or an
+             INPUT holds nothing known
+    """
+    found: list[tuple[str, Found]] = []
+    seen: set[Path] = set()
+    for given in inputs:
+        files = list(_files(given))
+        if not files:
+            raise _unusable(given, "is empty", "there is no file in it that is not hidden", "check the path")
+        for path, shown in files:
+            if (real := path.resolve()) not in seen:
+                seen.add(real)
+                found.append((given, _recognised(path, shown)))
+    if any(file.kind == "text" for _, file in found):
+        declared = formats or declared_formats.formats()
+        known = list(dict.fromkeys([*_directives(file for _, file in found), *declared]))
+        found = [
+            (given, _as_access_log(file, known) if file.kind == "text" else file) for given, file in found
+        ]
+    for given in dict.fromkeys(given for given, _ in found):
+        _check(given, [file for of, file in found if of == given])
+    return [file for _, file in found]
+
+
+def _files(given: str) -> Iterator[tuple[Path, str]]:
+    """The files of one INPUT, sorted, with the path that they are shown by."""
+    path = Path(given)
+    if "://" in given:
+        raise _unusable(
+            given, "is a URL, and those are not read yet", "only local files are", "download it first"
+        )
+    if path.is_dir():
+        yield from _walk(path, path)
+    elif path.exists():
+        yield path, path.name
+    elif glob.has_magic(given):
+        plain = list(itertools.takewhile(lambda part: not glob.has_magic(part), path.parts))
+        root = Path(*plain)
+        matches = sorted(root.glob(str(path.relative_to(root))))
+        if not matches:
+            raise _unusable(given, "matches no file", "no file or folder has such a name", "check it with ls")
+        for match in matches:
+            if not _is_hidden(match, root):
+                yield from _walk(match, root) if match.is_dir() else [(match, _relative(match, root))]
+    else:
+        raise _unusable(given, "is not there", "there is no such file or folder", "check the path")
+
+
+def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
+    """Files under a folder by name, and folders that cannot be read; hidden ones are left out."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        yield folder, _relative(folder, root)
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir() and not entry.is_symlink():  # links to folders may lead in circles
+            yield from _walk(entry, root)
+        else:
+            yield entry, _relative(entry, root)
+
+
+def _relative(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+def _is_hidden(path: Path, root: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(root).parts)
+
+
+def _recognised(path: Path, shown: str) -> Found:
+    if not path.is_file():
+        is_link = path.is_symlink() and path.is_dir()
+        why = "a link to a folder is not followed" if is_link else "it is no file that can be read"
+        return Found(path, shown, "skipped", "unknown", why, "give it as an INPUT of its own")
+    try:
+        beginning = head(path)
+    except OSError as error:
+        why = f"it cannot be opened: {error.strerror}"
+        return Found(path, shown, "skipped", "unknown", why, "check its permissions")
+    return _found(path, shown, recognise(beginning))
+
+
+def _as_access_log(file: Found, candidates: Sequence[TextFormat]) -> Found:
+    return _found(file.path, file.shown, which_format(head(file.path), candidates))
+
+
+def _found(path: Path, shown: str, what: Recognised) -> Found:
+    return Found(path, shown, what.kind, what.format, what.reason, what.fix, what.text_format)
+
+
+def _directives(files: Iterable[Found]) -> Iterator[TextFormat]:
+    for file in files:
+        if file.kind == "log_format":
+            text = head(file.path, _WHOLE_CONFIGURATION).decode("utf-8", "replace")
+            for directive in directives(text):
+                form = compiled(directive)
+                if isinstance(form, TextFormat):
+                    yield form
+
+
+def _check(given: str, files: Sequence[Found]) -> None:
+    if any(file.kind != "skipped" for file in files):
+        return
+    if len(files) == 1 and files[0].path == Path(given):
+        raise _unusable(given, "cannot be read", files[0].reason, files[0].fix)
+    examples = "; ".join(f"{file.shown}: {file.reason}" for file in files[:3])
+    raise _unusable(
+        given,
+        "holds nothing that is known here",
+        f"{len(files)} files were looked at; {examples}",
+        "see `tracemortem formats` for what is read",
+    )
+
+
+def _unusable(given: str, what: str, why: str, fix: str) -> InputError:
+    return InputError(f"{given} {what}", where=given, why=why, fix=fix)

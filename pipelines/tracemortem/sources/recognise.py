@@ -1,0 +1,139 @@
+"""What a file is, by the beginning of its content; its name says nothing."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+import polars as pl
+
+from tracemortem.sources import events
+from tracemortem.sources.lines import TextFormat
+from tracemortem.sources.log_format import Directive, compiled, directives
+from tracemortem.sources.opened import HEAD, foreign
+
+LINES = 200
+_AT_LEAST = 0.5
+_OTLP = (
+    "resourceSpans",
+    "resourceMetrics",
+    "resourceLogs",
+    "resource_spans",
+    "resource_metrics",
+    "resource_logs",
+)
+_OTLP_BEGINS = re.compile(rf'\s*\{{\s*"(?:{"|".join(_OTLP)})"')
+_JSON_BEGINS = re.compile(r'\s*(?:\{|\[\s*[\[{"])')  # a line may well begin with [time]
+_SAMPLE = re.compile(
+    r"(?:[a-zA-Z_:][a-zA-Z0-9_:.]*)?(?:[ \t]*\{.*\})?[ \t]*[+-]?(?:[0-9.]+(?:e[+-]?[0-9]+)?|inf|nan)"
+    r"(?P<stamp>[ \t]+-?[0-9.]{10,})?[ \t]*(?: # \{.*)?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """What a file is. kind `skipped` means it is not read, `text` that it may be an access log.
+
+    reason   why, a sentence
+    fix      what would make it readable; only where skipped
+    """
+
+    kind: str
+    format: str
+    reason: str
+    fix: str = ""
+    text_format: TextFormat | None = None
+
+
+def recognise(head: bytes) -> Recognised:
+    """What a file is that begins with these decompressed bytes; `which_format` tells access logs apart."""
+    if strange := foreign(head):
+        return Recognised("skipped", "unknown", f"it is {strange[0]}", strange[1])
+    lines = whole_lines(head)
+    if not lines:
+        return Recognised("skipped", "unknown", "it holds nothing but blank lines", "check the export")
+    text = "\n".join(lines)
+    if _JSON_BEGINS.match(text) and not _SAMPLE.fullmatch(lines[0]):
+        return _json(lines, text)
+    if "log_format" in text and (found := directives(text)):
+        return _log_formats(found)
+    return _metrics_text(lines) or Recognised("text", "unknown", "text")
+
+
+def which_format(head: bytes, candidates: Sequence[TextFormat]) -> Recognised:
+    """The access-log format that reads most of the first lines, at least half of them.
+
+    candidates   likeliest first: where two read equally many lines, the one that gives more columns is taken,
+                 and then the one that stands first
+    """
+    lines = whole_lines(head)[:LINES]
+    texts = pl.Series(lines, dtype=pl.String)
+    scored = [(texts.str.contains(form.pattern).sum(), len(form.columns), form) for form in candidates]
+    read, _, best = max(scored, key=lambda entry: entry[:2])
+    extent = f"{read} of the first {len(lines)} lines"
+    if read and read >= _AT_LEAST * len(lines):
+        return Recognised("access_log", best.name, f"{best.title} reads {extent}", text_format=best)
+    nearest = f"the nearest, {best.name}, reads {extent}" if read else f"it begins: {lines[0][:60]}"
+    return Recognised(
+        "skipped",
+        "unknown",
+        f"text of no known format; {nearest}",
+        "give the nginx configuration with its log_format beside it, or declare the format (--formats DIR)",
+    )
+
+
+def whole_lines(head: bytes) -> list[str]:
+    """The lines that are not blank, without the last where the head may cut it off."""
+    text = head.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").decode("utf-8", "replace")
+    lines = text.split("\n")
+    if len(head) >= HEAD and len(lines) > 1:
+        lines.pop()
+    return [line.rstrip("\r") for line in lines if line.strip()]
+
+
+def _json(lines: list[str], text: str) -> Recognised:
+    keys = [set(entry) for line in lines[:LINES] if isinstance(entry := _parsed(line), dict)]
+    otlp = sum(not found.isdisjoint(_OTLP) for found in keys)
+    happened = sum(found.issuperset(events.KEYS) for found in keys)
+    if otlp >= max(happened, 1) or (not keys and len(lines) == 1 and _OTLP_BEGINS.match(text)):
+        return Recognised(
+            "otlp", "otlp_json_lines", "JSON lines with resourceSpans, resourceMetrics or resourceLogs"
+        )
+    if happened and happened >= _AT_LEAST * len(lines[:LINES]):
+        return Recognised("events", "events_json_lines", "JSON lines with time, kind and text")
+    if _OTLP_BEGINS.match(text):
+        why = "OTLP, but one document over many lines instead of one object a line"
+        return Recognised("skipped", "otlp_json", why, "rewrite it: jq -c . FILE")
+    document = keys[0] if keys else _parsed(text)
+    shown = ", ".join(sorted(document)[:6]) if isinstance(document, (dict, set)) and document else ""
+    return Recognised(
+        "skipped",
+        "unknown",
+        f"JSON that is no telemetry known here{f' (keys {shown})' if shown else ''}",
+        "leave it out, or export it as OTLP JSON lines, Prometheus text or an access log",
+    )
+
+
+def _parsed(text: str) -> object:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _log_formats(found: Sequence[Directive]) -> Recognised:
+    names = ", ".join(directive.name for directive in found)
+    refused = [why for directive in found if isinstance(why := compiled(directive), str)]
+    return Recognised("log_format", f"nginx log_format {names}", "; ".join([f"it defines {names}", *refused]))
+
+
+def _metrics_text(lines: list[str]) -> Recognised | None:
+    samples = [line for line in lines if not line.lstrip().startswith("#")][:LINES]
+    is_typed = any(re.match(r"#[ \t]*(?:TYPE|HELP)[ \t]", line) for line in lines)
+    matches = [match for line in samples if (match := _SAMPLE.fullmatch(line))]
+    is_plain_table = not is_typed and not any("{" in match[0] or match["stamp"] for match in matches)
+    if not matches or is_plain_table or len(matches) < _AT_LEAST * len(samples):
+        return None
+    reason = f"{len(matches)} of the first {len(samples)} lines are samples of Prometheus text"
+    return Recognised("metrics_text", "prometheus_text", reason)

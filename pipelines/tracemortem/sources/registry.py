@@ -1,0 +1,53 @@
+"""Which reader reads which kind of file."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from tracemortem.sources import declared_formats, events, exposition, lines, otlp
+from tracemortem.sources.batch import Batch
+from tracemortem.sources.find import Found
+from tracemortem.sources.opened import opened
+
+_READERS: Mapping[str, Callable[[BinaryIO], Iterator[Batch]]] = {
+    "otlp": otlp.read,
+    "metrics_text": exposition.read,
+    "events": events.read,
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A format that is read: its name, its kind, and what it reads."""
+
+    name: str
+    kind: str
+    title: str
+
+
+def read(found: Found) -> Iterator[Batch]:
+    """The batches of a file, as `survey` found it. A skipped file and an nginx configuration hold none.
+
+    raises   InputError where the file cannot be opened, or its gzip is damaged, cut off or a bomb
+    """
+    if found.kind in _READERS or found.text_format is not None:
+        with opened(found.path) as stream:
+            if found.text_format is not None:
+                yield from lines.read(stream, found.text_format)
+            else:
+                yield from _READERS[found.kind](stream)
+
+
+def known() -> tuple[Known, ...]:
+    """Every format that is read, for `tracemortem formats`."""
+    return (
+        Known(
+            "otlp_json_lines",
+            "otlp",
+            "OTLP as JSON lines: spans, metrics and logs, as the Collector writes them",
+        ),
+        Known("prometheus_text", "metrics_text", "Prometheus text with timestamps, any number of scrapes"),
+        Known("events_json_lines", "events", "events as JSON lines with time, kind and text"),
+        Known("nginx:NAME", "access_log", "any nginx log_format directive found among the inputs"),
+        *(Known(form.name, "access_log", form.title) for form in declared_formats.formats()),
+    )

@@ -1,0 +1,76 @@
+"""Step 3: requests into incidents."""
+
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from tracemortem import settings as options
+from tracemortem.detect.given import given
+from tracemortem.detect.spikes import spikes
+from tracemortem.detect.watches import watches
+from tracemortem.incident import Spike
+from tracemortem.progress import stage
+from tracemortem.settings import Settings
+from tracemortem.steps import opened
+
+_REQUESTS = """
+    select
+        service,
+        started_at,
+        duration_s as latency_s
+    from norm.request
+    where
+        counts_for_latency
+        and started_at >= coalesce($time_from, '-infinity'::timestamptz)
+        and started_at < coalesce($time_to, 'infinity'::timestamptz)
+    order by service, started_at, request_key
+"""
+_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "incident_id": pl.String, "service": pl.String, "status": pl.String, "metric": pl.String,
+    "started_at": pl.Datetime("us", "UTC"), "ended_at": pl.Datetime("us", "UTC"),
+    "onset_earliest": pl.Datetime("us", "UTC"), "onset_latest": pl.Datetime("us", "UTC"),
+    "baseline_start": pl.Datetime("us", "UTC"), "baseline_end": pl.Datetime("us", "UTC"),
+    "baseline_from": pl.String, "recording_end": pl.Datetime("us", "UTC"), "reason": pl.String,
+}  # fmt: skip
+
+
+def detect(settings: Settings) -> int:
+    """Find the incidents, or take the window that the user gives, into raw.incident; returns how many."""
+    with opened.store(settings) as store, stage("detection") as told:
+        requests = store.frame(
+            _REQUESTS,
+            {
+                "time_from": _bound(settings.time_from, settings, "--from"),
+                "time_to": _bound(settings.time_to, settings, "--to"),
+            },
+        )
+        watch = watches()["request_latency"]
+        if settings.window is None:
+            found = spikes(requests, watch)
+        else:
+            found = given(requests, watch, *options.span(settings.window, settings.timezone))
+        ends = dict(requests.group_by("service").agg(pl.col("started_at").max()).iter_rows())
+        rows = [_row(spike, ends[spike.service]) for spike in found]
+        store.replace("raw.incident", pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
+        told.advance(0, requests.height)
+    return len(rows)
+
+
+def incident_id(spike: Spike) -> str:
+    """Its start and its service, as in 20260424T0217Z-ember-query."""
+    return f"{spike.start:%Y%m%dT%H%MZ}-{spike.service}"
+
+
+def _bound(text: str | None, settings: Settings, option: str) -> datetime | None:
+    return None if text is None else options.instant(text, settings.timezone, option)
+
+
+def _row(spike: Spike, last_arrival: datetime) -> tuple[object, ...]:
+    # whole minutes: the recording ends with the minute of the last arrival
+    recording_end = last_arrival.replace(second=0, microsecond=0) + timedelta(minutes=1)
+    return (
+        incident_id(spike), spike.service, spike.status, spike.metric, spike.start, spike.end,
+        spike.onset_earliest, spike.onset_latest, spike.baseline_start, spike.baseline_end,
+        spike.baseline_from,
+        recording_end, spike.reason,
+    )  # fmt: skip

@@ -1,0 +1,196 @@
+"""Step 4: incidents and evidence into a diagnosis."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import yaml
+from pydantic import TypeAdapter
+
+from tracemortem import folders
+from tracemortem.explain.aftermath import mitigations, timeline
+from tracemortem.explain.hypothesis import Hypothesis, read_all
+from tracemortem.explain.ranges import sources
+from tracemortem.explain.signals import Signal, signals
+from tracemortem.explain.weigh import unexplained, verdicts
+from tracemortem.incident import Diagnosis, Impact, Incident, InputFile, QualityCheck, Spike
+from tracemortem.progress import stage
+from tracemortem.settings import Settings
+from tracemortem.steps import opened
+from tracemortem.warehouse import check, header
+from tracemortem.warehouse.build import build
+from tracemortem.warehouse.store import Store
+
+# The evidence tables with one row an incident, whose columns are signals that hypotheses cite.
+SIGNAL_TABLES = (
+    "long_context", "traffic", "outputs", "stages", "errors", "cache", "engine", "memory_bandwidth",
+    "gpu_clock", "gpu_fault", "replicas", "clocks", "mix", "control",
+)  # fmt: skip
+_PARAMETER = re.compile(r"\$(\w+)")
+DIAGNOSIS = TypeAdapter(Diagnosis)
+
+
+def explain(settings: Settings) -> int:
+    """Gather evidence, weigh it, keep the diagnosis in meta.diagnosis; returns how many are confirmed."""
+    values = opened.values(settings)
+    with opened.store(settings) as store, stage("explanation"):
+        build(store, folders.folder("sql"), values, ("evidence",))
+        incidents = tuple(_incidents(store, values))
+        diagnosis = Diagnosis(
+            *_window(store),
+            timezone=settings.timezone,
+            inputs=tuple(_inputs(store)),
+            quality=tuple(_quality(store, values)),
+            incidents=incidents,
+        )
+        store.replace(
+            "meta.diagnosis", pl.DataFrame({"diagnosis": [DIAGNOSIS.dump_json(diagnosis).decode()]})
+        )
+    return sum(incident.status == "confirmed" for incident in incidents)
+
+
+def meanings(table: str, values: Mapping[str, float]) -> Mapping[str, tuple[str, str]]:
+    """Column -> unit and meaning, as the header of the evidence model says, with its $names filled in."""
+    about = header.read_table(folders.folder("sql") / "evidence" / f"{table}.sql")
+    return {
+        column.name: (column.unit, _PARAMETER.sub(lambda name: f"{values[name[1]]:,g}", column.meaning))
+        for column in about.columns
+    }
+
+
+def _incidents(store: Store, values: Mapping[str, float]) -> Iterator[Incident]:
+    hypotheses = read_all(folders.definitions("explain", "hypotheses"))
+    recorders: Mapping[str, str] = yaml.safe_load(
+        (folders.definitions("explain", "recorders.yaml")).read_text(encoding="utf-8")
+    )
+    frames = {table: store.frame(f"from evidence.{table} order by all") for table in SIGNAL_TABLES}
+    notes = {table: meanings(table, values) for table in SIGNAL_TABLES}
+    for row in store.frame("from raw.incident order by started_at, incident_id").to_dicts():
+        measured = {
+            signal.name: signal
+            for table, frame in frames.items()
+            for signal in signals(table, frame, notes[table], row["incident_id"])
+        }
+        yield _incident(store, row, measured, hypotheses, recorders, values)
+
+
+def _incident(
+    store: Store,
+    row: Mapping[str, Any],
+    measured: Mapping[str, Signal],
+    hypotheses: Iterable[Hypothesis],
+    recorders: Mapping[str, str],
+    values: Mapping[str, float],
+) -> Incident:
+    own = {"id": row["incident_id"]}
+    spike = Spike(
+        service=row["service"],
+        status=row["status"],
+        start=row["started_at"],
+        end=row["ended_at"],
+        onset_earliest=row["onset_earliest"],
+        onset_latest=row["onset_latest"],
+        metric=row["metric"],
+        baseline_start=row["baseline_start"],
+        baseline_end=row["baseline_end"],
+        baseline_from=row["baseline_from"],
+        reason=row["reason"],
+    )
+    impact = store.frame("from evidence.impact where incident_id = $id", own).to_dicts()[0]
+    recovery = store.frame("from evidence.recovery where incident_id = $id order by all", own)
+    worst = store.frame(_WORST_MINUTE, own).to_dicts()
+    peak = worst[0] if worst else {"minute": None, "p99_s": None}
+    causes, not_causes = verdicts(list(hypotheses), measured, recorders)
+    if not causes:
+        causes = (unexplained(not_causes, measured),)
+    is_artifact = causes[0].kind == "clock_skew_artifact"
+    incident = Incident(
+        id=row["incident_id"],
+        service=spike.service,
+        status="candidate" if is_artifact else spike.status,
+        start=spike.start,
+        end=spike.end,
+        onset_earliest=spike.onset_earliest,
+        onset_latest=spike.onset_latest,
+        metric=spike.metric,
+        baseline=impact["baseline_s"],
+        peak=impact["peak_s"],
+        peak_minute=peak["minute"],
+        baseline_from=spike.baseline_from,
+        reason=spike.reason,
+        impact=Impact(
+            requests=impact["requests"],
+            requests_slowed=impact["requests_slowed"],
+            clients=impact["clients"],
+            excess_seconds=impact["excess_seconds"],
+            errors=impact["errors"],
+        ),
+        causes=causes,
+        not_causes=not_causes,
+        timeline=timeline(
+            spike, peak["minute"], peak["p99_s"], recovery, store.frame(_EARLIER, {**own, **_lead(values)})
+        ),
+        mitigation=mitigations(recovery, spike, impact["baseline_s"], values),
+    )
+    networks = store.frame("from evidence.source where incident_id = $id order by client_net", own)
+    return replace(incident, sources=sources(networks, causes, values))
+
+
+def _lead(values: Mapping[str, float]) -> dict[str, float]:
+    return {"lead_minutes": values["lead_minutes"]}
+
+
+def _window(store: Store) -> tuple[Any, Any]:
+    """First and last instant of anything that was read."""
+    row = store.run("select min(first_at), max(last_at) from meta.input")[0]
+    return row[0], row[1]
+
+
+def _inputs(store: Store) -> Iterator[InputFile]:
+    rows = store.frame(
+        "select path, sha256, bytes, kind, format, rows, rejects, first_at, last_at "
+        "from meta.input order by path, sha256"
+    )
+    for row in rows.to_dicts():
+        yield InputFile(**row)
+
+
+def _quality(store: Store, values: Mapping[str, float]) -> Iterator[QualityCheck]:
+    for checked in check.run(store, Path(folders.folder("sql")), values):
+        found = "" if checked.status == "ok" else f" Found {checked.rows}, first: {checked.first}."
+        yield QualityCheck(
+            check=checked.name, status=checked.status, text=checked.about + found, limits=checked.limits
+        )
+
+
+_WORST_MINUTE = """
+    select
+        latency.minute,
+        latency.p99_s
+    from mart.latency_minute as latency
+    inner join evidence.phase
+        on
+            latency.service = phase.service
+            and latency.minute >= phase.from_at
+            and latency.minute < phase.to_at
+    where phase.incident_id = $id and phase.phase = 'during' and latency.p99_s is not null
+    -- a 99th percentile of a handful of requests is their maximum: fuller minutes first
+    order by latency.measured >= 20 desc, latency.p99_s desc, latency.minute
+    limit 1
+"""
+_EARLIER = """
+    select
+        event.happened_at,
+        event.kind,
+        event.text
+    from norm.event
+    inner join raw.incident
+        on
+            event.happened_at < incident.started_at
+            and event.happened_at >= incident.started_at - $lead_minutes * interval 1 minute
+    where incident.incident_id = $id
+    order by event.happened_at, event.kind, event.text
+"""

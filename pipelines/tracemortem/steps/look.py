@@ -1,0 +1,124 @@
+"""What files are and hold, without loading them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+
+from tracemortem.errors import InputError
+from tracemortem.sources import find, registry
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """One file: what it is taken for and why, and what reading it gives.
+
+    rejects      how many records could not be read; reasons: the first of them, `line N: reason`
+    first_rows   up to three rows of each table that it fills
+    """
+
+    path: str
+    kind: str
+    format: str
+    reason: str
+    rows: int
+    rejects: int
+    reasons: tuple[str, ...]
+    first_at: datetime | None
+    last_at: datetime | None
+    first_rows: dict[str, list[dict[str, Any]]]
+
+    def summary(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            **{name: value for name, value in vars(self).items() if name != "first_rows"},
+            "first_rows": {
+                table: [{name: _plain(value) for name, value in row.items()} for row in rows]
+                for table, rows in self.first_rows.items()
+            },
+        }
+
+    def text(self) -> str:
+        """For people; control characters of the data are shown, not sent to the terminal."""
+        span = "no times" if self.first_at is None else f"{self.first_at:%F %T}Z to {self.last_at:%F %T}Z"
+        lines = [
+            f"{_shown(self.path)}",
+            f"  is      {self.format if self.kind != 'skipped' else 'skipped'} ({_shown(self.reason)})",
+        ]
+        if self.kind not in {"skipped", "log_format"}:
+            lines.append(f"  holds   {self.rows:,} rows, {self.rejects:,} rejects, {span}")
+        lines += [f"  reject  {_shown(reason)}" for reason in self.reasons]
+        for table, rows in self.first_rows.items():
+            for row in rows:
+                known = {name: value for name, value in row.items() if value is not None}
+                lines.append(f"  {table:<7} {_shown(', '.join(f'{k}={v}' for k, v in known.items()))}")
+        return "\n".join(lines)
+
+
+def inspect(inputs: tuple[str, ...]) -> Iterator[Inspected]:
+    """Every file of the inputs; each is read whole, in batches.
+
+    raises   InputError for what cannot be read, or for a file that is taken for telemetry and holds no row
+    """
+    for file in find.survey(inputs):
+        found = _inspected(file)
+        if found.kind not in {"skipped", "log_format"} and found.rows == 0:
+            why = found.reasons[0] if found.reasons else "it holds no record"
+            raise InputError(
+                f"{found.path} gives no row",
+                where=str(file.path),
+                why=f"taken for {found.format}, since {found.reason}; {why}",
+                fix="see `tracemortem formats` for what is read; a format of your own is one YAML file",
+            )
+        yield found
+
+
+def formats() -> tuple[dict[str, str], ...]:
+    """The formats known."""
+    return tuple({"format": one.name, "reads": one.kind, "title": one.title} for one in registry.known())
+
+
+def _inspected(file: find.Found) -> Inspected:
+    rows = rejects = 0
+    reasons: list[str] = []
+    first: datetime | None = None
+    last: datetime | None = None
+    shown: dict[str, list[dict[str, Any]]] = {}
+    for batch in registry.read(file) if file.kind != "skipped" else ():
+        rows, rejects = rows + batch.stored, rejects + batch.rejects.height
+        reasons += [
+            f"line {line}: {reason}"
+            for line, reason in batch.rejects.head(_SHOWN - len(reasons)).select("line", "reason").iter_rows()
+        ]
+        for table, frame in batch.rows.items():
+            if frame.height and table not in shown:
+                shown[table] = frame.head(_SHOWN).to_dicts()
+            begins, ends = _stretch(frame)
+            if begins is not None and ends is not None:
+                first, last = min(first or begins, begins), max(last or ends, ends)
+    return Inspected(
+        file.shown, file.kind, file.format, file.reason, rows, rejects, tuple(reasons), first, last, shown
+    )
+
+
+def _stretch(frame: pl.DataFrame) -> tuple[datetime | None, datetime | None]:
+    times = frame.select(cs.datetime())
+    if not times.width or not frame.height:
+        return None, None
+    begins, ends = times.select(
+        pl.min_horizontal(pl.all().min()), pl.max_horizontal(pl.all().max()).alias("last")
+    ).row(0)
+    return begins, ends
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, (bool, int, float, str, list)) else str(value)
+
+
+def _shown(text: str) -> str:
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)

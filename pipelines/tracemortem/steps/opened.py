@@ -1,0 +1,36 @@
+"""How a step opens the store, and what number each parameter of the SQL has."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from os import environ
+from pathlib import Path
+
+from tracemortem import declared
+from tracemortem.declared import Threshold
+from tracemortem.settings import Settings
+from tracemortem.warehouse.store import Store
+
+_THRESHOLDS = Path(__file__).parent.parent / "thresholds.yaml"
+
+
+def store(settings: Settings) -> Store:
+    """The store behind the DuckDB file of these settings."""
+    return Store(settings.published())
+
+
+def thresholds(settings: Settings) -> Mapping[str, Threshold]:
+    """Every number of the analysis, with the user's put over the project's."""
+    return declared.thresholds(_THRESHOLDS, settings.overrides)
+
+
+def values(settings: Settings) -> Mapping[str, float]:
+    """The same as plain numbers by name, for SQL parameters."""
+    return {name: threshold.value for name, threshold in thresholds(settings).items()}
+
+
+def now() -> datetime:
+    """The time that a run stamps on what it makes: SOURCE_DATE_EPOCH where set, so that bytes repeat."""
+    fixed = environ.get("SOURCE_DATE_EPOCH")
+    if fixed is not None:
+        return datetime.fromtimestamp(int(fixed), UTC)
+    return datetime.now(UTC).replace(microsecond=0)

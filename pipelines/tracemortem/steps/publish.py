@@ -1,0 +1,36 @@
+"""Step 6: the file that readers open."""
+
+from pathlib import Path
+
+from tracemortem import __version__, folders
+from tracemortem.progress import stage
+from tracemortem.settings import Settings
+from tracemortem.steps import opened
+from tracemortem.warehouse.publish import publish as put
+
+
+def publish(settings: Settings) -> tuple[str, ...]:
+    """Replace the published file in one step; returns warnings."""
+    published = settings.published()
+    work = _work(published)
+    with stage("publishing"):
+        warnings = put(
+            work,
+            published,
+            sql=folders.folder("sql"),
+            published_at=opened.now(),
+            product_version=__version__,
+        )
+    return warnings
+
+
+def discard(settings: Settings) -> None:
+    """Remove the work file of a one-shot run: what it published is complete, and the next starts anew."""
+    if settings.db is None:
+        work = _work(settings.published())
+        work.unlink(missing_ok=True)
+        work.with_name(work.name + ".wal").unlink(missing_ok=True)
+
+
+def _work(published: Path) -> Path:
+    return published.with_name(published.name + ".work").resolve()

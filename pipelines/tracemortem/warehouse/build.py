@@ -1,0 +1,107 @@
+"""Models into tables: each SELECT becomes its table, with its header as the comments."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import duckdb
+
+from tracemortem.errors import DefinitionError
+from tracemortem.warehouse import engine, header, macro, model
+from tracemortem.warehouse.engine import Value
+from tracemortem.warehouse.model import STAGES, Model
+from tracemortem.warehouse.store import Store
+
+_AMBIGUOUS = {
+    "DECIMAL": "a quantile or a division of it would be rounded to its scale",
+    "TIMESTAMP": "an instant without zone means another one to each reader",
+    "INTERVAL": "durations are seconds",
+}
+
+
+def build(
+    store: Store, sql: Path, values: Mapping[str, Value], stages: Collection[str] = STAGES
+) -> dict[str, int]:
+    """Build the models of these stages, in order, each table replaced as a whole.
+
+    values   parameter -> value, at least those that the models ask for
+    stages   earlier ones must have been built before
+    returns  table -> rows, in the order built
+    raises   DefinitionError if a model does not run, asks for what values lacks, or gives other columns than
+             its header says; WarehouseError if memory or disk give out
+
+    Macros that give values are installed first, those that give rows after the last stage.
+    """
+    macros = macro.read(sql)
+    macro.install(store.con, (one for one in macros if not one.is_table))
+    for stage in stages:
+        store.run(f"create schema if not exists {stage}")
+    built = {
+        one.name: _build(store, one, values) for one in model.read(sql, store.tables) if one.stage in stages
+    }
+    _drop_what_no_model_makes(store, stages, built)
+    if STAGES[-1] in stages:
+        macro.install(store.con, (one for one in macros if one.is_table))
+    return built
+
+
+def columns(con: duckdb.DuckDBPyConnection, one: Model, values: Mapping[str, Value]) -> dict[str, str]:
+    """The columns the model gives, name -> type, held to its header. Nothing is computed.
+
+    raises   DefinitionError if DuckDB refuses the SELECT, names or order differ, or a type means different
+             things to different readers
+    """
+    try:
+        rows = con.execute(
+            f"describe {one.header.body}", model.bound(one.header, one.parameters, values) or None
+        ).fetchall()
+    except duckdb.Error as error:
+        raise _does_not_run(one, error) from error
+    header.compare(one.header, [row[0] for row in rows])
+    types: dict[str, str] = {row[0]: row[1] for row in rows}
+    for name, kind in types.items():
+        why = _AMBIGUOUS.get(kind.partition("(")[0])
+        if why:
+            raise DefinitionError(
+                f"column {name!r} of {one.name} is a {kind}",
+                where=str(one.header.path),
+                why=why,
+                fix="cast it: ::double, ::timestamptz, epoch(...)",
+            )
+    return types
+
+
+def _drop_what_no_model_makes(store: Store, stages: Collection[str], built: Collection[str]) -> None:
+    """A table whose model was deleted or renamed since would be published with old rows."""
+    for schema, table in store.run("select schema_name, table_name from duckdb_tables() order by all"):
+        if schema in stages and f"{schema}.{table}" not in built:
+            store.run(f"drop table {engine.identifier(str(schema), str(table))}")
+
+
+def _build(store: Store, one: Model, values: Mapping[str, Value]) -> int:
+    types = columns(store.con, one, values)
+    # DuckDB counts and sums integers in 128 bits, which few clients can read
+    given = ", ".join(
+        f"{engine.identifier(name)}::bigint as {engine.identifier(name)}"
+        if kind == "HUGEINT"
+        else engine.identifier(name)
+        for name, kind in types.items()
+    )
+    with store.transaction():
+        try:
+            made = store.run(
+                f"create or replace table {one.name} as select {given} from ({one.header.body}\n)",
+                model.bound(one.header, one.parameters, values),
+            )
+        except duckdb.Error as error:
+            raise _does_not_run(one, error) from error
+        store.run(header.comments(one.header))
+    return int(str(made[0][0]))
+
+
+def _does_not_run(one: Model, error: duckdb.Error) -> DefinitionError:
+    return DefinitionError(
+        f"{one.name} does not run",
+        where=str(one.header.path),
+        why=engine.first_line(error),
+        fix="mend its SQL; it must run in DuckDB's shell with its $names filled in",
+    )

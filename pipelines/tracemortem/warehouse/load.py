@@ -1,0 +1,85 @@
+"""Frames into tables, by Arrow: names and types must be those declared, as DuckDB would quietly convert."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import duckdb
+import polars as pl
+import polars.selectors as cs
+
+from tracemortem.warehouse.tables import Table
+
+
+class Load:
+    """One file on its way in. Made by Store.loading, which opens and ends the transaction."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], file_id: int) -> None:
+        self.file_id = file_id
+        self.stored = 0
+        self.rejected = 0
+        self.records = 0
+        self.bytes_read = 0
+        self.first_at: datetime | None = None
+        self.last_at: datetime | None = None
+        self._con = con
+        self._tables = tables
+
+    def append(
+        self,
+        rows: Mapping[str, pl.DataFrame],
+        rejects: pl.DataFrame,
+        *,
+        records: int,
+        stored: int,
+        bytes_read: int,
+    ) -> None:
+        """Add what one block of the file held.
+
+        rows        raw table (`span`, `sample`, ...) -> rows, with the table's columns but file_id
+        rejects     line, reason, excerpt
+        records     records seen in the block; each is stored or a reject
+        raises      ValueError if records are lost, or a frame is not as its table is declared
+        """
+        if records != stored + rejects.height:
+            raise ValueError(f"{records} records, but {stored} stored and {rejects.height} rejected")
+        for name, frame in rows.items():
+            insert(self._con, self._tables[f"raw.{name}"], frame, file_id=self.file_id)
+            self._stretch(frame)
+        insert(self._con, self._tables["meta.reject"], rejects, file_id=self.file_id)
+        self.stored += stored
+        self.rejected += rejects.height
+        self.records += records
+        self.bytes_read += bytes_read
+
+    def _stretch(self, frame: pl.DataFrame) -> None:
+        """Widen the file's time span by every instant in the frame."""
+        times = frame.select(cs.datetime())
+        if not times.width:
+            return
+        first, last = times.select(
+            first=pl.min_horizontal(pl.all().min()), last=pl.max_horizontal(pl.all().max())
+        ).row(0)
+        if first is not None:
+            self.first_at = min(first, self.first_at or first)
+            self.last_at = max(last, self.last_at or last)
+
+
+def insert(
+    con: duckdb.DuckDBPyConnection, table: Table, frame: pl.DataFrame, *, file_id: int | None = None
+) -> None:
+    """Append the frame; with file_id, that becomes a column of its own.
+
+    raises   ValueError naming the first column that is missing, too many or of another type
+    """
+    given = "" if file_id is None else f"{file_id}::uinteger as file_id, "
+    con.register("incoming", frame)
+    try:
+        types = {row[0]: row[1] for row in con.execute(f"describe select {given}* from incoming").fetchall()}
+        for column in {**table.types, **types}:
+            if types.get(column) != table.types.get(column):
+                declared, found = table.types.get(column), types.get(column)
+                raise ValueError(f"{table.name}.{column} is declared {declared}, the rows have {found}")
+        if frame.height:
+            con.execute(f"insert into {table.name} by name select {given}* from incoming")
+    finally:
+        con.unregister("incoming")

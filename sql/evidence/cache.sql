@@ -1,0 +1,95 @@
+-- One row per incident: did the prefix cache hit less, and why?
+--
+-- incident_id                   -          incident
+-- covered_ratio                 ratio 0-1  minutes of the window with a hit rate
+-- hit_ratio                     ratio 0-1  prefix-cache hits over look-ups, in tokens
+-- hit_ratio_before              ratio 0-1  the same in the baseline
+-- late_hit_ratio                ratio 0-1  the same in the last third of the phase
+-- late_hit_ratio_before         ratio 0-1  the same in the baseline
+-- short_hit_ratio               ratio 0-1  the same of requests that are not long, by their spans
+-- short_hit_ratio_before        ratio 0-1  the same in the baseline
+-- computed_tokens_per_s         tokens/s   prompt tokens not found in the cache, so computed, over all
+--                                          replicas
+-- computed_tokens_per_s_before  tokens/s   the same in the baseline
+-- evictions_per_minute          1/min      KV blocks evicted a minute, over all replicas
+-- evictions_per_minute_before   1/min      the same in the baseline
+-- is_prefix_caching             -          1 if prefix caching is configured on, 0 if off on some replica
+-- is_prefix_caching_before      -          the same in the baseline
+-- restarts                      count      restarts of engine replicas, from $lead_minutes minutes before
+--                                          the phase on
+-- restarts_before               count      the same in the baseline
+
+with engine as (
+    select
+        minute,
+        service,
+        sum(computed_tokens_per_s) as computed_tokens_per_s,
+        min(is_prefix_caching) as is_prefix_caching
+    from mart.engine_minute
+    group by minute, service
+),
+
+restart as (
+    select
+        phase.incident_id,
+        phase.phase,
+        sum(engine_minute.restarts) as restarts
+    from evidence.phase
+    inner join mart.engine_minute
+        on
+            phase.service = engine_minute.service
+            and phase.from_at - $lead_minutes * interval 1 minute <= engine_minute.minute
+            and phase.to_at > engine_minute.minute
+    group by phase.incident_id, phase.phase
+),
+
+measured as (
+    select
+        phase.incident_id,
+        phase.phase,
+        phase.minutes as phase_minutes,
+        cache.hits_tokens,
+        cache.queries_tokens,
+        cache.hit_ratio,
+        cache.short_hit_ratio,
+        cache.evictions,
+        engine.computed_tokens_per_s,
+        engine.is_prefix_caching,
+        restart.restarts,
+        cache.minute >= phase.to_at - (phase.to_at - phase.from_at) / 3 as is_late
+    from evidence.phase
+    inner join mart.cache_minute as cache
+        on
+            phase.service = cache.service
+            and phase.from_at <= cache.minute
+            and phase.to_at > cache.minute
+    left join engine on cache.minute = engine.minute and cache.service = engine.service
+    left join restart on phase.incident_id = restart.incident_id and phase.phase = restart.phase
+)
+
+select
+    incident_id,
+    count(hit_ratio) filter (where phase = 'during')
+    / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0) as covered_ratio,
+    coalesce(
+        sum(hits_tokens) filter (where phase = 'during') / nullif(sum(queries_tokens) filter (where phase = 'during'), 0),
+        avg(hit_ratio) filter (where phase = 'during')
+    ) as hit_ratio,
+    coalesce(
+        sum(hits_tokens) filter (where phase = 'baseline') / nullif(sum(queries_tokens) filter (where phase = 'baseline'), 0),
+        avg(hit_ratio) filter (where phase = 'baseline')
+    ) as hit_ratio_before,
+    avg(hit_ratio) filter (where is_late and phase = 'during') as late_hit_ratio,
+    avg(hit_ratio) filter (where is_late and phase = 'baseline') as late_hit_ratio_before,
+    avg(short_hit_ratio) filter (where phase = 'during') as short_hit_ratio,
+    avg(short_hit_ratio) filter (where phase = 'baseline') as short_hit_ratio_before,
+    avg(computed_tokens_per_s) filter (where phase = 'during') as computed_tokens_per_s,
+    avg(computed_tokens_per_s) filter (where phase = 'baseline') as computed_tokens_per_s_before,
+    avg(evictions) filter (where phase = 'during') as evictions_per_minute,
+    avg(evictions) filter (where phase = 'baseline') as evictions_per_minute_before,
+    min(is_prefix_caching) filter (where phase = 'during') as is_prefix_caching,
+    min(is_prefix_caching) filter (where phase = 'baseline') as is_prefix_caching_before,
+    max(restarts) filter (where phase = 'during') as restarts,
+    max(restarts) filter (where phase = 'baseline') as restarts_before
+from measured
+group by incident_id

@@ -1,0 +1,92 @@
+-- One row per incident: what did the engines say of themselves?
+--
+-- incident_id                    -          incident
+-- covered_ratio                  ratio 0-1  minutes of the window with engine metrics
+-- kv_cache_usage_ratio           ratio 0-1  KV cache blocks in use, highest replica, mean over minutes
+-- kv_cache_usage_ratio_before    ratio 0-1  the same in the baseline
+-- preemptions_per_minute         1/min      requests preempted a minute, over all replicas
+-- preemptions_per_minute_before  1/min      the same in the baseline
+-- waiting_requests               count      requests waiting, over all replicas, mean
+-- waiting_requests_before        count      the same in the baseline
+-- running_requests               count      requests running, over all replicas, mean
+-- running_requests_before        count      the same in the baseline
+-- prefill_tokens_per_s           tokens/s   prefill throughput as the engines state it, mean
+-- prefill_tokens_per_s_before    tokens/s   the same in the baseline
+-- decode_p50_s                   s          decode step, median
+-- decode_p50_s_before            s          the same in the baseline
+-- decode_p99_s                   s          decode step, 99th percentile
+-- decode_p99_s_before            s          the same in the baseline
+-- decode_spread                  ratio      decode step, 99th percentile over median
+-- decode_spread_before           ratio      the same in the baseline
+-- attention_p99_s                s          attention compute time, 99th percentile
+-- attention_p99_s_before         s          the same in the baseline
+-- fragmentation_ratio            ratio 0-1  fragmentation of the block pool
+-- fragmentation_ratio_before     ratio 0-1  the same in the baseline
+-- block_wait_p99_s               s          wait for a free block, 99th percentile
+-- block_wait_p99_s_before        s          the same in the baseline
+-- block_changes_per_s            1/s        blocks allocated and freed a second, over all replicas
+-- block_changes_per_s_before     1/s        the same in the baseline
+
+with fleet as (
+    select
+        minute,
+        service,
+        max(kv_cache_usage_ratio) as kv_cache_usage_ratio,
+        sum(preemptions) as preemptions,
+        sum(waiting_requests) as waiting_requests,
+        sum(running_requests) as running_requests,
+        avg(prefill_tokens_per_s) as prefill_tokens_per_s,
+        avg(decode_p50_s) as decode_p50_s,
+        avg(decode_p99_s) as decode_p99_s,
+        avg(attention_p99_s) as attention_p99_s,
+        avg(fragmentation_ratio) as fragmentation_ratio,
+        avg(block_wait_p99_s) as block_wait_p99_s,
+        sum(block_changes) as block_changes
+    from mart.engine_minute
+    group by minute, service
+),
+
+measured as (
+    select
+        fleet.*,
+        phase.incident_id,
+        phase.phase,
+        phase.minutes as phase_minutes
+    from evidence.phase
+    inner join fleet
+        on
+            phase.service = fleet.service
+            and phase.from_at <= fleet.minute
+            and phase.to_at > fleet.minute
+)
+
+select
+    incident_id,
+    count(distinct minute) filter (where phase = 'during')
+    / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0) as covered_ratio,
+    avg(kv_cache_usage_ratio) filter (where phase = 'during') as kv_cache_usage_ratio,
+    avg(kv_cache_usage_ratio) filter (where phase = 'baseline') as kv_cache_usage_ratio_before,
+    avg(preemptions) filter (where phase = 'during') as preemptions_per_minute,
+    avg(preemptions) filter (where phase = 'baseline') as preemptions_per_minute_before,
+    avg(waiting_requests) filter (where phase = 'during') as waiting_requests,
+    avg(waiting_requests) filter (where phase = 'baseline') as waiting_requests_before,
+    avg(running_requests) filter (where phase = 'during') as running_requests,
+    avg(running_requests) filter (where phase = 'baseline') as running_requests_before,
+    avg(prefill_tokens_per_s) filter (where phase = 'during') as prefill_tokens_per_s,
+    avg(prefill_tokens_per_s) filter (where phase = 'baseline') as prefill_tokens_per_s_before,
+    avg(decode_p50_s) filter (where phase = 'during') as decode_p50_s,
+    avg(decode_p50_s) filter (where phase = 'baseline') as decode_p50_s_before,
+    avg(decode_p99_s) filter (where phase = 'during') as decode_p99_s,
+    avg(decode_p99_s) filter (where phase = 'baseline') as decode_p99_s_before,
+    avg(decode_p99_s / decode_p50_s) filter (where phase = 'during') as decode_spread,
+    avg(decode_p99_s / decode_p50_s) filter (where phase = 'baseline') as decode_spread_before,
+    avg(attention_p99_s) filter (where phase = 'during') as attention_p99_s,
+    avg(attention_p99_s) filter (where phase = 'baseline') as attention_p99_s_before,
+    avg(fragmentation_ratio) filter (where phase = 'during') as fragmentation_ratio,
+    avg(fragmentation_ratio) filter (where phase = 'baseline') as fragmentation_ratio_before,
+    avg(block_wait_p99_s) filter (where phase = 'during') as block_wait_p99_s,
+    avg(block_wait_p99_s) filter (where phase = 'baseline') as block_wait_p99_s_before,
+    avg(block_changes) filter (where phase = 'during') / 60 as block_changes_per_s,
+    avg(block_changes) filter (where phase = 'baseline') / 60 as block_changes_per_s_before
+from measured
+group by incident_id

@@ -1,0 +1,83 @@
+-- One row per incident: did a GPU of the service's machines run slower?
+--
+-- incident_id           -          incident
+-- covered_ratio         ratio 0-1  minutes of the window with SM clocks
+-- worst_clock_ratio     ratio 0-1  SM clock during over before, of the GPU that lost most
+-- throttled_rise        ratio 0-1  rise of the share of scrapes with a heat or hardware brake, of the GPU
+--                                  where it rose most
+-- gpu_temp_c            C          GPU temperature, highest
+-- gpu_temp_c_before     C          the same in the baseline
+-- memory_temp_c         C          memory temperature, highest
+-- memory_temp_c_before  C          the same in the baseline
+-- power_w               W          power drawn, mean over GPUs
+-- power_w_before        W          the same in the baseline
+-- sm_clock_mhz          MHz        SM clock, mean over GPUs
+-- sm_clock_mhz_before   MHz        the same in the baseline
+
+with own as (
+    select distinct
+        service,
+        host
+    from norm.replica
+    where host is not null
+),
+
+measured as (
+    select
+        phase.incident_id,
+        phase.phase,
+        phase.minutes as phase_minutes,
+        gpu.*
+    from evidence.phase
+    inner join mart.gpu_minute as gpu
+        on phase.from_at <= gpu.minute and phase.to_at > gpu.minute
+    left join own on phase.service = own.service and gpu.host = own.host
+    -- the machines of the service's replicas; all, where spans do not say which those are
+    where own.host is not null or not exists (select 1 from own as any_own where any_own.service = phase.service)
+),
+
+by_gpu as (
+    select
+        incident_id,
+        gpu,
+        avg(sm_clock_mhz) filter (where phase = 'during')
+        / nullif(avg(sm_clock_mhz) filter (where phase = 'baseline'), 0) as clock_ratio,
+        avg(throttled_ratio) filter (where phase = 'during') as throttled_ratio,
+        avg(throttled_ratio) filter (where phase = 'baseline') as throttled_ratio_before,
+        max(xid) filter (where phase = 'during') as xid,
+        max(xid) filter (where phase = 'baseline') as xid_before,
+        count_if(phase = 'during') as minutes_during,
+        count_if(phase = 'baseline') as minutes_before
+    from measured
+    group by incident_id, gpu
+),
+
+worst as (
+    select
+        incident_id,
+        min(clock_ratio) as worst_clock_ratio,
+        max(throttled_ratio - coalesce(throttled_ratio_before, 0)) as throttled_rise,
+        -- the code sticks until the driver resets: only a change is news
+        count_if(xid > 0 and xid is distinct from xid_before and minutes_before > 0) as xid_changes,
+        count_if(minutes_during = 0 and minutes_before > 0) as silent_gpus
+    from by_gpu
+    group by incident_id
+)
+
+select
+    measured.incident_id,
+    count(distinct measured.minute) filter (where measured.phase = 'during' and measured.sm_clock_mhz is not null)
+    / nullif(ceil(any_value(measured.phase_minutes) filter (where measured.phase = 'during')), 0) as covered_ratio,
+    any_value(worst.worst_clock_ratio) as worst_clock_ratio,
+    any_value(worst.throttled_rise) as throttled_rise,
+    max(measured.gpu_temp_c) filter (where measured.phase = 'during') as gpu_temp_c,
+    max(measured.gpu_temp_c) filter (where measured.phase = 'baseline') as gpu_temp_c_before,
+    max(measured.memory_temp_c) filter (where measured.phase = 'during') as memory_temp_c,
+    max(measured.memory_temp_c) filter (where measured.phase = 'baseline') as memory_temp_c_before,
+    avg(measured.power_w) filter (where measured.phase = 'during') as power_w,
+    avg(measured.power_w) filter (where measured.phase = 'baseline') as power_w_before,
+    avg(measured.sm_clock_mhz) filter (where measured.phase = 'during') as sm_clock_mhz,
+    avg(measured.sm_clock_mhz) filter (where measured.phase = 'baseline') as sm_clock_mhz_before
+from measured
+inner join worst on measured.incident_id = worst.incident_id
+group by measured.incident_id

@@ -1,0 +1,47 @@
+-- One row per incident: who felt it, and how bad it was.
+--
+-- incident_id      -      incident
+-- requests         count  requests of the service in the window, probes left out
+-- baseline_s       s      latency in the baseline, 99th percentile over all requests pooled
+-- peak_s           s      latency in the window, 99th percentile over all requests pooled
+-- p50_s            s      latency in the window, median
+-- p50_s_before     s      the same in the baseline
+-- requests_slowed  count  requests slower than baseline_s
+-- clients          count  different client addresses among these
+-- excess_seconds   s      their latency beyond baseline_s, summed
+-- errors           count  requests answered 5xx
+
+with limit_of as (
+    select
+        incident_id,
+        quantile_cont(duration_s, 0.99) filter (where counts_for_latency) as baseline_s,
+        quantile_cont(duration_s, 0.50) filter (where counts_for_latency) as p50_s_before
+    from evidence.request_phase
+    where phase = 'baseline'
+    group by incident_id
+),
+
+judged as (
+    select
+        request.*,
+        limit_of.baseline_s,
+        limit_of.p50_s_before,
+        request.counts_for_latency and request.duration_s > limit_of.baseline_s as is_slowed
+    from evidence.request_phase as request
+    left join limit_of on request.incident_id = limit_of.incident_id
+    where request.phase = 'during'
+)
+
+select
+    incident_id,
+    count(*) as requests,
+    any_value(baseline_s) as baseline_s,
+    quantile_cont(duration_s, 0.99) filter (where counts_for_latency) as peak_s,
+    quantile_cont(duration_s, 0.50) filter (where counts_for_latency) as p50_s,
+    any_value(p50_s_before) as p50_s_before,
+    count_if(is_slowed) as requests_slowed,
+    count(distinct client_ip) filter (where is_slowed) as clients,
+    sum(duration_s - baseline_s) filter (where is_slowed) as excess_seconds,
+    count_if(status >= 500) as errors
+from judged
+group by incident_id

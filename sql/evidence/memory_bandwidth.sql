@@ -1,0 +1,54 @@
+-- One row per incident: was device memory busier?
+--
+-- incident_id                       -          incident
+-- covered_ratio                     ratio 0-1  minutes of the window with DRAM activity
+-- dram_active_ratio                 ratio 0-1  share of cycles device memory was read or written, mean over
+--                                              GPUs
+-- dram_active_ratio_before          ratio 0-1  the same in the baseline
+-- dram_active_highest_ratio         ratio 0-1  the same, highest minute of any GPU
+-- dram_active_highest_ratio_before  ratio 0-1  the same in the baseline
+-- gpu_util_ratio                    ratio 0-1  share of time in which any kernel ran, mean over GPUs
+-- gpu_util_ratio_before             ratio 0-1  the same in the baseline
+-- tensor_active_ratio               ratio 0-1  share of cycles the tensor pipes were active, mean over GPUs
+-- tensor_active_ratio_before        ratio 0-1  the same in the baseline
+-- fb_used_ratio                     ratio 0-1  frame buffer used, mean over GPUs
+-- fb_used_ratio_before              ratio 0-1  the same in the baseline
+
+with own as (
+    select distinct
+        service,
+        host
+    from norm.replica
+    where host is not null
+),
+
+measured as (
+    select
+        phase.incident_id,
+        phase.phase,
+        phase.minutes as phase_minutes,
+        gpu.*
+    from evidence.phase
+    inner join mart.gpu_minute as gpu
+        on phase.from_at <= gpu.minute and phase.to_at > gpu.minute
+    left join own on phase.service = own.service and gpu.host = own.host
+    -- the machines of the service's replicas; all, where spans do not say which those are
+    where own.host is not null or not exists (select 1 from own as any_own where any_own.service = phase.service)
+)
+
+select
+    incident_id,
+    count(distinct minute) filter (where phase = 'during' and dram_active_ratio is not null)
+    / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0) as covered_ratio,
+    avg(dram_active_ratio) filter (where phase = 'during') as dram_active_ratio,
+    avg(dram_active_ratio) filter (where phase = 'baseline') as dram_active_ratio_before,
+    max(dram_active_ratio) filter (where phase = 'during') as dram_active_highest_ratio,
+    max(dram_active_ratio) filter (where phase = 'baseline') as dram_active_highest_ratio_before,
+    avg(gpu_util_ratio) filter (where phase = 'during') as gpu_util_ratio,
+    avg(gpu_util_ratio) filter (where phase = 'baseline') as gpu_util_ratio_before,
+    avg(tensor_active_ratio) filter (where phase = 'during') as tensor_active_ratio,
+    avg(tensor_active_ratio) filter (where phase = 'baseline') as tensor_active_ratio_before,
+    avg(fb_used_ratio) filter (where phase = 'during') as fb_used_ratio,
+    avg(fb_used_ratio) filter (where phase = 'baseline') as fb_used_ratio_before
+from measured
+group by incident_id

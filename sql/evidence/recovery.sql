@@ -1,0 +1,61 @@
+-- One row per incident and event noted in its window or up to $after_minutes minutes after it: how latency went on.
+--
+-- incident_id     -      incident
+-- happened_at     UTC    when the event was
+-- kind            -      what sort of event
+-- text            -      what it says
+-- p99_before_s    s      latency in the window before the event, 99th percentile
+-- p99_after_s     s      latency of the $after_minutes minutes that follow the incident's end
+-- requests_after  count  requests in these minutes that latency is taken over
+-- minutes_after   min    how many of these minutes the recording holds
+-- minutes_to_end  min    from the event to the incident's end; null while it goes on
+-- requests_ratio  ratio  requests a minute after the end over the baseline's
+
+with described as (
+    select
+        incident.incident_id,
+        event.happened_at,
+        event.kind,
+        event.text,
+        incident.ended_at,
+        incident.started_at
+    from raw.incident
+    inner join norm.event
+        on
+            incident.started_at <= event.happened_at
+            and coalesce(incident.ended_at, incident.recording_end)
+            + $after_minutes * interval 1 minute > event.happened_at
+),
+
+afterwards as (
+    select
+        incident_id,
+        any_value(phase_minutes) filter (where phase = 'after') as minutes_after,
+        quantile_cont(duration_s, 0.99) filter (where phase = 'after' and counts_for_latency) as p99_after_s,
+        count_if(phase = 'after' and counts_for_latency) as requests_after,
+        count_if(phase = 'after') / any_value(phase_minutes) filter (where phase = 'after')
+        / (count_if(phase = 'baseline') / any_value(phase_minutes) filter (where phase = 'baseline')) as requests_ratio
+    from evidence.request_phase
+    group by incident_id
+)
+
+select
+    described.incident_id,
+    described.happened_at,
+    described.kind,
+    described.text,
+    quantile_cont(request.duration_s, 0.99) filter (where request.counts_for_latency) as p99_before_s,
+    any_value(afterwards.p99_after_s) as p99_after_s,
+    any_value(afterwards.requests_after) as requests_after,
+    any_value(afterwards.minutes_after) as minutes_after,
+    (epoch(any_value(described.ended_at)) - epoch(described.happened_at)) / 60 as minutes_to_end,
+    any_value(afterwards.requests_ratio) as requests_ratio
+from described
+left join evidence.request_phase as request
+    on
+        described.incident_id = request.incident_id
+        and request.phase = 'during'
+        and described.happened_at > request.started_at
+left join afterwards on described.incident_id = afterwards.incident_id
+group by described.incident_id, described.happened_at, described.kind, described.text
+order by described.incident_id, described.happened_at, described.kind, described.text

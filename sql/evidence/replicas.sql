@@ -1,0 +1,142 @@
+-- One row per incident: did a replica stop, start or fall behind its peers?
+--
+-- incident_id            -          incident
+-- covered_ratio          ratio 0-1  requests of the window answered well whose replica is known
+-- replicas               count      replicas that answered during the incident
+-- replicas_before        count      the same in the baseline
+-- silent_replicas        count      replicas with a fair share before that answered next to nothing (under a
+--                                   tenth of it) in some 3 minutes
+-- new_replicas           count      replicas first seen from $lead_minutes minutes before the start on
+-- lost_replicas          count      silent replicas that no new one stands in for
+-- straggler_ratio        ratio      slowdown of decoding of the replica that lost most over that of the next
+--                                   worst
+-- straggler_clock_ratio  ratio 0-1  SM clock during over before, of that replica's machine, its slowest GPU
+
+with per_replica as (
+    select
+        incident_id,
+        replica,
+        any_value(host) as host,
+        count_if(phase = 'during') as requests,
+        count_if(phase = 'baseline') as requests_before,
+        any_value(phase_minutes) filter (where phase = 'during') as minutes,
+        any_value(phase_minutes) filter (where phase = 'baseline') as minutes_before,
+        quantile_cont(tpot_s, 0.5) filter (where phase = 'during')
+        / nullif(quantile_cont(tpot_s, 0.5) filter (where phase = 'baseline'), 0) as slowdown
+    from evidence.request_phase
+    where replica is not null
+    group by incident_id, replica
+),
+
+by_block as (
+    select
+        incident_id,
+        replica,
+        time_bucket(interval 3 minute, started_at) as block,
+        count(*) as requests
+    from evidence.request_phase
+    where replica is not null and phase = 'during'
+    group by incident_id, replica, block
+),
+
+-- whole blocks only: the first and the last may be cut
+blocks as (
+    select distinct
+        incident_id,
+        block
+    from by_block
+    qualify block > min(block) over (partition by incident_id) and block < max(block) over (partition by incident_id)
+),
+
+silent as (
+    select
+        per_replica.incident_id,
+        count(distinct per_replica.replica) as silent_replicas
+    from per_replica
+    inner join blocks on per_replica.incident_id = blocks.incident_id
+    left join by_block
+        on
+            per_replica.incident_id = by_block.incident_id
+            and per_replica.replica = by_block.replica
+            and blocks.block = by_block.block
+    where
+        -- so few requests that silence could be chance say nothing
+        3 * per_replica.requests_before / per_replica.minutes_before >= 20
+        and coalesce(by_block.requests, 0) < 0.3 * per_replica.requests_before / per_replica.minutes_before
+    group by per_replica.incident_id
+),
+
+ranked as (
+    select
+        incident_id,
+        list(slowdown order by slowdown desc) as slowdowns,
+        arg_max(host, slowdown) as host
+    from per_replica
+    where slowdown is not null
+    group by incident_id
+),
+
+clock as (
+    select
+        phase.incident_id,
+        gpu.host,
+        gpu.gpu,
+        avg(gpu.sm_clock_mhz) filter (where phase.phase = 'during')
+        / nullif(avg(gpu.sm_clock_mhz) filter (where phase.phase = 'baseline'), 0) as clock_ratio
+    from evidence.phase
+    inner join mart.gpu_minute as gpu on phase.from_at <= gpu.minute and phase.to_at > gpu.minute
+    group by phase.incident_id, gpu.host, gpu.gpu
+),
+
+slowest_clock as (
+    select
+        incident_id,
+        host,
+        min(clock_ratio) as clock_ratio
+    from clock
+    group by incident_id, host
+),
+
+fresh as (
+    select
+        phase.incident_id,
+        count(*) as new_replicas
+    from evidence.phase
+    inner join norm.replica
+        on
+            phase.service = replica.service
+            and phase.from_at - $lead_minutes * interval 1 minute <= replica.first_at
+            and phase.to_at > replica.first_at
+    where phase.phase = 'during'
+    group by phase.incident_id
+),
+
+known as (
+    select
+        incident_id,
+        count(replica) filter (where phase = 'during')
+        / nullif(count_if(phase = 'during' and coalesce(status, 200) < 400), 0) as covered_ratio,
+        count(distinct replica) filter (where phase = 'during') as replicas,
+        count(distinct replica) filter (where phase = 'baseline') as replicas_before
+    from evidence.request_phase
+    group by incident_id
+)
+
+select
+    known.incident_id,
+    least(known.covered_ratio, 1) as covered_ratio,
+    known.replicas,
+    known.replicas_before,
+    coalesce(silent.silent_replicas, case when known.replicas_before > 0 then 0 end) as silent_replicas,
+    coalesce(fresh.new_replicas, case when known.replicas_before > 0 then 0 end) as new_replicas,
+    case
+        when known.replicas_before > 0
+            then greatest(coalesce(silent.silent_replicas, 0) - coalesce(fresh.new_replicas, 0), 0)
+    end as lost_replicas,
+    ranked.slowdowns[1] / ranked.slowdowns[2] as straggler_ratio,
+    slowest_clock.clock_ratio as straggler_clock_ratio
+from known
+left join silent on known.incident_id = silent.incident_id
+left join fresh on known.incident_id = fresh.incident_id
+left join ranked on known.incident_id = ranked.incident_id
+left join slowest_clock on known.incident_id = slowest_clock.incident_id and ranked.host = slowest_clock.host

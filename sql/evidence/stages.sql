@@ -1,0 +1,53 @@
+-- One row per incident: in which stage did requests spend their time?
+--
+-- incident_id                     -            incident
+-- covered_ratio                   ratio 0-1    requests of the window answered well that are known both at
+--                                              the gateway and in the engine
+-- queue_mean_s                    s            wait in the engine's queue, mean
+-- queue_mean_s_before             s            the same in the baseline
+-- queue_p99_s                     s            wait in the engine's queue, 99th percentile
+-- queue_p99_s_before              s            the same in the baseline
+-- prefill_mean_s                  s            first schedule to first token, mean
+-- prefill_mean_s_before           s            the same in the baseline
+-- ttft_p99_s                      s            time to first token, 99th percentile
+-- ttft_p99_s_before               s            the same in the baseline
+-- tpot_p50_s                      s            decode time per token, median
+-- tpot_p50_s_before               s            the same in the baseline
+-- engine_p50_s                    s            time in the engine, median
+-- engine_p50_s_before             s            the same in the baseline
+-- engine_p99_s                    s            time in the engine, 99th percentile
+-- engine_p99_s_before             s            the same in the baseline
+-- outside_p50_s                   s            time outside the engine, median
+-- outside_p50_s_before            s            the same in the baseline
+-- outside_p99_s                   s            time outside the engine, 99th percentile
+-- outside_p99_s_before            s            the same in the baseline
+-- outside_s_per_1k_tokens         s/1k tokens  growth of the time outside the engine with prompt length,
+--                                              least squares
+-- outside_s_per_1k_tokens_before  s/1k tokens  the same in the baseline
+
+select
+    incident_id,
+    count(outside_s) filter (where phase = 'during')
+    / nullif(count_if(phase = 'during' and coalesce(status, 200) < 400), 0) as covered_ratio,
+    avg(queue_s) filter (where phase = 'during') as queue_mean_s,
+    avg(queue_s) filter (where phase = 'baseline') as queue_mean_s_before,
+    quantile_cont(queue_s, 0.99) filter (where phase = 'during') as queue_p99_s,
+    quantile_cont(queue_s, 0.99) filter (where phase = 'baseline') as queue_p99_s_before,
+    avg(prefill_s) filter (where phase = 'during') as prefill_mean_s,
+    avg(prefill_s) filter (where phase = 'baseline') as prefill_mean_s_before,
+    quantile_cont(ttft_s, 0.99) filter (where phase = 'during') as ttft_p99_s,
+    quantile_cont(ttft_s, 0.99) filter (where phase = 'baseline') as ttft_p99_s_before,
+    quantile_cont(tpot_s, 0.50) filter (where phase = 'during') as tpot_p50_s,
+    quantile_cont(tpot_s, 0.50) filter (where phase = 'baseline') as tpot_p50_s_before,
+    quantile_cont(engine_s, 0.50) filter (where phase = 'during') as engine_p50_s,
+    quantile_cont(engine_s, 0.50) filter (where phase = 'baseline') as engine_p50_s_before,
+    quantile_cont(engine_s, 0.99) filter (where phase = 'during') as engine_p99_s,
+    quantile_cont(engine_s, 0.99) filter (where phase = 'baseline') as engine_p99_s_before,
+    quantile_cont(outside_s, 0.50) filter (where phase = 'during') as outside_p50_s,
+    quantile_cont(outside_s, 0.50) filter (where phase = 'baseline') as outside_p50_s_before,
+    quantile_cont(outside_s, 0.99) filter (where phase = 'during') as outside_p99_s,
+    quantile_cont(outside_s, 0.99) filter (where phase = 'baseline') as outside_p99_s_before,
+    1000 * regr_slope(outside_s, prompt_tokens) filter (where phase = 'during') as outside_s_per_1k_tokens,
+    1000 * regr_slope(outside_s, prompt_tokens) filter (where phase = 'baseline') as outside_s_per_1k_tokens_before
+from evidence.request_phase
+group by incident_id

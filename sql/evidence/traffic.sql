@@ -1,0 +1,32 @@
+-- One row per incident: did more requests of the usual kind arrive?
+--
+-- incident_id                  -          incident
+-- covered_ratio                ratio 0-1  minutes of the window in which a request arrived
+-- requests_per_s               1/s        requests that arrived a second
+-- requests_per_s_before        1/s        the same in the baseline
+-- usual_requests_per_s         1/s        requests that are not long that arrived a second; those of unknown
+--                                         length count, unless all are
+-- usual_requests_per_s_before  1/s        the same in the baseline
+-- clients                      count      different client addresses
+-- clients_before               count      the same in the baseline
+
+select
+    incident_id,
+    count(distinct time_bucket(interval 1 minute, started_at)) filter (where phase = 'during')
+    / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0) as covered_ratio,
+    count_if(phase = 'during') / (60 * any_value(phase_minutes) filter (where phase = 'during')) as requests_per_s,
+    count_if(phase = 'baseline') / (60 * any_value(phase_minutes) filter (where phase = 'baseline')) as requests_per_s_before,
+    case
+        when count(is_long) filter (where phase = 'during') > 0
+            then count_if(coalesce(not is_long, true) and phase = 'during')
+                / (60 * any_value(phase_minutes) filter (where phase = 'during'))
+    end as usual_requests_per_s,
+    case
+        when count(is_long) filter (where phase = 'baseline') > 0
+            then count_if(coalesce(not is_long, true) and phase = 'baseline')
+                / (60 * any_value(phase_minutes) filter (where phase = 'baseline'))
+    end as usual_requests_per_s_before,
+    count(distinct client_ip) filter (where phase = 'during') as clients,
+    count(distinct client_ip) filter (where phase = 'baseline') as clients_before
+from evidence.request_phase
+group by incident_id

@@ -1,0 +1,44 @@
+-- One row per service and minute in which a request arrived: what was asked for.
+--
+-- minute              UTC        start of the minute
+-- service             -          service that answered
+-- requests            count      requests that arrived, probes left out
+-- counted             count      of these, with a known prompt length
+-- long_requests       count      of these, with a prompt of $long_context_tokens or more
+-- long_context_ratio  ratio 0-1  long_requests over counted
+-- prompt_tokens       tokens     prompts, summed
+-- prompt_mean_tokens  tokens     prompt length, mean
+-- prompt_max_tokens   tokens     prompt length, longest
+-- output_tokens       tokens     outputs, summed
+-- output_mean_tokens  tokens     output length, mean
+-- short_p99_s         s          latency of the requests that are not long, 99th percentile
+
+with sized as (
+    select
+        time_bucket(interval 1 minute, started_at) as minute,
+        service,
+        prompt_tokens,
+        output_tokens,
+        duration_s,
+        counts_for_latency,
+        prompt_tokens >= $long_context_tokens as is_long
+    from norm.request
+    where not is_probe
+)
+
+select
+    minute,
+    service,
+    count(*) as requests,
+    count(prompt_tokens) as counted,
+    count_if(is_long) as long_requests,
+    count_if(is_long) / nullif(count(prompt_tokens), 0) as long_context_ratio,
+    sum(prompt_tokens)::bigint as prompt_tokens,
+    avg(prompt_tokens) as prompt_mean_tokens,
+    max(prompt_tokens) as prompt_max_tokens,
+    sum(output_tokens)::bigint as output_tokens,
+    avg(output_tokens) as output_mean_tokens,
+    quantile_cont(duration_s, 0.99) filter (where counts_for_latency and not is_long) as short_p99_s
+from sized
+group by minute, service
+order by minute, service

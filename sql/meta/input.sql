@@ -1,0 +1,31 @@
+-- One row per file that was offered.
+--
+-- file_id          -      number of the file in this warehouse
+-- path             -      where it lay, relative to the input it was found under
+-- sha256           -      hash of the file as it lay
+-- bytes            bytes  its size, compressed or not
+-- kind             -      sort of telemetry, or skipped
+-- format           -      format that read it; of a skipped file, why it was skipped
+-- rows             count  records stored
+-- rejects          count  records that could not be read: see meta.reject
+-- records          count  records seen: rows and rejects together
+-- bytes_read       bytes  read from it, decompressed
+-- first_at         UTC    earliest instant in it
+-- last_at          UTC    latest
+-- ingested_in_run  -      meta.run.run_id
+
+create table if not exists meta.input (
+    file_id uinteger not null,
+    path varchar not null,
+    sha256 varchar not null,
+    bytes ubigint not null,
+    kind varchar not null,
+    format varchar not null,
+    rows ubigint not null,
+    rejects ubigint not null,
+    records ubigint not null,
+    bytes_read ubigint not null,
+    first_at timestamptz,
+    last_at timestamptz,
+    ingested_in_run uinteger
+)

@@ -1,0 +1,19 @@
+-- One row per engine replica that answered requests.
+--
+-- replica   -      pod or instance
+-- service   -      service it answered for most
+-- host      -      machine it ran on last, if its spans say so
+-- requests  count  requests it answered
+-- first_at  UTC    first of them arrived
+-- last_at   UTC    last of them arrived
+
+select
+    replica,
+    mode(service order by service) as service,
+    arg_max(host, started_at) as host,
+    count(*) as requests,
+    min(started_at) as first_at,
+    max(started_at) as last_at
+from norm.request
+where replica is not null and has_engine_span
+group by replica

@@ -1,0 +1,92 @@
+-- One row per span, repeated exports of the same span taken out.
+--
+-- trace_id        -        trace, 32 hex digits; null if the span carries none
+-- span_id         -        span, 16 hex digits
+-- parent_span_id  -        span that caused this one; null for a root
+-- role            -        gateway, engine or other, by what its attributes say it measures
+-- name            -        operation
+-- span_kind       -        OTLP kind: 1 internal, 2 server, 3 client, 4 producer, 5 consumer
+-- service         -        resource attribute service.name
+-- host            -        machine
+-- replica         -        pod or instance
+-- scope           -        instrumentation scope
+-- started_at      UTC      start, by the clock of its host
+-- finished_at     UTC      end, by the clock of its host
+-- duration_s      s        end minus start
+-- status_code     -        OTLP status: 0 unset, 1 ok, 2 error
+-- request_id      -        request id as the span states it
+-- model           -        model asked for or answered
+-- prompt_tokens   tokens   prompt length, cached tokens included
+-- cached_tokens   tokens   prompt tokens found in the prefix cache
+-- output_tokens   tokens   tokens generated
+-- max_tokens      tokens   output limit asked for
+-- ttft_s          s        arrival at the engine to first token
+-- queue_s         s        wait in the engine's queue
+-- prefill_s       s        first schedule to first token
+-- decode_s        s        first token to last token
+-- inference_s     s        first schedule to last token
+-- e2e_s           s        arrival at the engine to last token
+-- http_method     -        HTTP method
+-- path            -        URL path
+-- http_status     -        HTTP status answered
+-- client_address  -        client as the producer resolved it
+-- peer_address    -        address at the other end of the connection
+-- forwarded_for   -        X-Forwarded-For as received
+-- user_agent      -        User-Agent as received
+-- is_streaming    boolean  whether the answer was streamed
+-- tenant          -        tenant, team or key label if the producer states one
+-- file_id         -        meta.input.file_id
+-- line            -        line in that file, 1-based
+
+select
+    trace_id,
+    span_id,
+    parent_span_id,
+    case
+        when coalesce(queue_s, ttft_s, prefill_s, decode_s, inference_s, e2e_s) is not null then 'engine'
+        when name = 'llm_request' then 'engine'
+        when coalesce(http_method, path, http_status::varchar) is not null and span_kind in (0, 2) then 'gateway'
+        when coalesce(prompt_tokens, output_tokens) is not null and span_kind in (0, 2) then 'engine'
+        else 'other'
+    end as role,
+    name,
+    span_kind,
+    service,
+    host,
+    replica,
+    scope,
+    started_at,
+    finished_at,
+    duration_s,
+    status_code,
+    request_id,
+    model,
+    prompt_tokens,
+    cached_tokens,
+    output_tokens,
+    max_tokens,
+    ttft_s,
+    queue_s,
+    prefill_s,
+    decode_s,
+    inference_s,
+    e2e_s,
+    http_method,
+    path,
+    http_status,
+    client_address,
+    peer_address,
+    forwarded_for,
+    user_agent,
+    is_streaming,
+    tenant,
+    file_id,
+    line
+from raw.span
+-- shippers repeat batches after a failed acknowledgement; a span id alone is not unique (shared client and server spans)
+qualify
+    trace_id is null
+    or row_number() over (
+        partition by trace_id, span_id, span_kind, service, name, started_at
+        order by file_id, line
+    ) = 1

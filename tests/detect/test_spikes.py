@@ -1,0 +1,228 @@
+"""Simulated traffic in, spikes out."""
+
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+
+from tracemortem.detect.spikes import spikes
+
+BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def minute(at):
+    """Minutes since the beginning of the recording."""
+    return None if at is None else (at - BEGIN) / timedelta(minutes=1)
+
+
+def windows(found, status="confirmed"):
+    return [(minute(spike.start), minute(spike.end)) for spike in found if spike.status == status]
+
+
+def test_four_weeks_of_quiet_days_give_no_false_alarm(traffic, watch):
+    days = [traffic(seed, 1440, 20 + 5 * seed, daily=1.5, wander=0.05) for seed in range(28)]
+    assert [windows(spikes(day, watch)) for day in days] == [[]] * 28
+
+
+def test_a_level_that_wanders_by_a_tenth_gives_no_false_alarm(traffic, watch):
+    days = [traffic(seed, 1440, 100, wander=0.1) for seed in range(14)]
+    assert [windows(spikes(day, watch)) for day in days] == [[]] * 14
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("factor", "minutes"), [(1.6, 30), (1.6, 90), (2, 5), (2, 15), (3, 5), (3, 45), (5, 10), (5, 90)]
+)
+def test_a_step_is_found_within_two_minutes_of_its_edges(traffic, watch, seed, factor, minutes):
+    requests = traffic(seed, 480, 60, slow=[(200, 200 + minutes, factor, 1)], wander=0.03)
+    ((start, end),) = windows(spikes(requests, watch))
+    assert (abs(start - 200) <= 2, abs(end - 200 - minutes) <= 2) == (True, True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_onset_interval_of_a_step_holds_it_to_the_minute(traffic, watch, seed):
+    (spike,) = spikes(traffic(seed, 240, 60, slow=[(100, 130, 3, 1)]), watch)
+    earliest, latest = minute(spike.onset_earliest), minute(spike.onset_latest)
+    assert (99.5 <= earliest <= 100.5, earliest <= latest <= 101) == (True, True)
+
+
+def test_a_spike_that_is_two_fifths_of_the_recording_does_not_become_its_own_baseline(traffic, watch):
+    found = spikes(traffic(1, 120, 100, slow=[(40, 88, 2, 1)]), watch)
+    assert windows(found) == [(40, 88)]
+
+
+def test_a_spike_of_five_hours_is_found_in_a_day(traffic, watch):
+    found = spikes(traffic(1, 1440, 60, slow=[(700, 1000, 2, 1)], daily=1.3), watch)
+    assert windows(found) == [(700, 1000)]
+
+
+@pytest.mark.parametrize("share", [0.08, 0.11, 0.15])
+def test_a_spike_that_hits_a_small_share_of_requests_is_found_by_the_99th_percentile(traffic, watch, share):
+    found = spikes(traffic(2, 240, 150, slow=[(100, 130, 4, share)]), watch)
+    assert [(spike.metric, windows([spike])) for spike in found] == [
+        ("request_latency_p99", [(100, 130)]),
+    ]
+
+
+@pytest.mark.parametrize("rate", [3, 5, 10])
+def test_a_spike_is_found_at_a_few_requests_a_minute(traffic, watch, rate):
+    ((start, end),) = windows(spikes(traffic(4, 480, rate, slow=[(200, 240, 3, 1)]), watch))
+    assert (abs(start - 200) <= 2, abs(end - 240) <= 2) == (True, True)
+
+
+def test_ten_days_of_a_few_requests_a_minute_give_no_false_alarm(traffic, watch):
+    days = [traffic(seed, 1440, 3 + seed, daily=1.3) for seed in range(10)]
+    assert [windows(spikes(day, watch)) for day in days] == [[]] * 10
+
+
+def test_a_gap_without_requests_is_neither_a_spike_nor_its_end(traffic, watch):
+    found = spikes(traffic(1, 240, 60, slow=[(100, 130, 3, 1)], silent=[(30, 50), (110, 122)]), watch)
+    assert windows(found) == [(100, 130)]
+
+
+def test_a_gap_before_a_spike_widens_its_onset_to_the_gap(traffic, watch):
+    (spike,) = spikes(traffic(1, 240, 60, slow=[(90, 130, 3, 1)], silent=[(90, 100)]), watch)
+    earliest, latest = minute(spike.onset_earliest), minute(spike.onset_latest)
+    assert (earliest < 91, latest > 99) == (True, True)
+
+
+def test_two_spikes_an_hour_apart_are_two(traffic, watch):
+    found = spikes(traffic(1, 360, 60, slow=[(100, 120, 3, 1), (180, 200, 2, 1)]), watch)
+    assert windows(found) == [(100, 120), (180, 200)]
+
+
+def test_two_slow_stretches_eight_minutes_apart_are_one_spike(traffic, watch):
+    found = spikes(traffic(1, 360, 60, slow=[(100, 120, 3, 1), (128, 150, 3, 1)]), watch)
+    assert windows(found) == [(100, 150)]
+
+
+def test_a_spike_at_the_end_of_the_recording_is_still_going_on(traffic, watch):
+    (spike,) = spikes(traffic(1, 120, 60, slow=[(95, 120, 3, 1)]), watch)
+    assert (minute(spike.start), spike.end, spike.reason.split("; ")[-1]) == (
+        95,
+        None,
+        "it was still going on when the recording ended",
+    )
+
+
+def test_a_spike_that_ends_two_minutes_before_the_recording_has_ended(traffic, watch):
+    found = spikes(traffic(1, 120, 100, slow=[(95, 118, 3, 1)]), watch)
+    assert windows(found) == [(95, 118)]
+
+
+def test_a_spike_under_way_at_the_beginning_starts_with_the_recording(traffic, watch):
+    requests = traffic(1, 120, 60, slow=[(0, 30, 3, 1)])
+    (spike,) = spikes(requests, watch)
+    assert (windows([spike]), spike.onset_earliest, spike.reason.split("; ")[-1]) == (
+        [(0, 30)],
+        requests["started_at"].min(),
+        "it was under way when the recording began",
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_onset_interval_of_a_ramp_lies_where_it_becomes_visible(traffic, watch, seed):
+    steps = [(200 + i, 201 + i, 1 + 2 * i / 120, 1) for i in range(120)]
+    (spike,) = spikes(traffic(seed, 600, 60, slow=steps), watch)
+    earliest, latest = minute(spike.onset_earliest), minute(spike.onset_latest)
+    assert (200 <= earliest, latest <= 230, minute(spike.end)) == (True, True, 320)
+
+
+def test_single_slow_requests_are_no_spike(traffic, watch):
+    requests = traffic(1, 720, 5).with_columns(
+        pl.when(pl.int_range(pl.len()) % 100 == 50).then(60.0).otherwise("latency_s").alias("latency_s")
+    )
+    assert spikes(requests, watch) == []
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_a_blip_is_a_candidate_that_says_how_short_it_was(traffic, watch, length):
+    (spike,) = spikes(traffic(1, 240, 100, slow=[(100, 100 + length, 6, 1)]), watch)
+    assert (spike.status, windows([spike], "candidate"), spike.reason.split("; ")[-1]) == (
+        "candidate",
+        [(100, 100 + length)],
+        "but an incident has 3 slow minutes or more",
+    )
+
+
+def test_a_slight_rise_is_a_candidate_that_says_how_slight(traffic, watch):
+    (spike,) = spikes(traffic(1, 480, 200, slow=[(200, 240, 1.4, 1)]), watch)
+    assert (spike.status, windows([spike], "candidate"), spike.reason.split("; ")[-1]) == (
+        "candidate",
+        [(200, 240)],
+        "but an incident stands at 1.5 times or more",
+    )
+
+
+def test_fast_requests_that_stay_away_make_a_spike_though_no_request_slowed(traffic, watch):
+    usual = traffic(1, 240, 200)
+    minutes = (pl.col("started_at") - BEGIN).dt.total_minutes()
+    rare = traffic(2, 240, 1, slow=[(0, 240, 12, 1)])
+    found = spikes(pl.concat([usual.filter(~minutes.is_between(100, 139)), rare]), watch)
+    assert windows(found) == [(100, 140)]
+
+
+def test_each_service_has_its_own_spike_and_the_earlier_comes_first(traffic, watch):
+    engine = traffic(1, 240, 60, slow=[(101, 130, 3, 1)], service="engine")
+    gateway = traffic(2, 240, 60, slow=[(99, 130, 3, 1)], service="gateway")
+    found = spikes(pl.concat([engine, gateway]), watch)
+    assert [(spike.service, minute(spike.start)) for spike in found] == [("gateway", 99), ("engine", 101)]
+
+
+def test_the_order_of_rows_does_not_matter(traffic, watch):
+    requests = traffic(1, 240, 60, slow=[(100, 130, 3, 1)])
+    assert spikes(requests.sample(fraction=1, shuffle=True, seed=5), watch) == spikes(requests, watch)
+
+
+def test_requests_of_unknown_latency_are_left_out(traffic, watch):
+    requests = traffic(1, 240, 60, slow=[(100, 130, 3, 1)])
+    unknown = requests.with_columns(latency_s=pl.lit(None, pl.Float64))
+    broken = requests.with_columns(latency_s=pl.lit(float("nan")))
+    assert spikes(pl.concat([requests, unknown, broken]), watch) == spikes(requests, watch)
+
+
+def test_no_requests_give_no_spikes(traffic, watch):
+    assert spikes(traffic().head(0), watch) == []
+
+
+def test_a_handful_of_requests_gives_no_spikes(traffic, watch):
+    assert spikes(traffic().head(5), watch) == []
+
+
+def test_requests_that_all_took_no_time_give_no_spikes(traffic, watch):
+    assert spikes(traffic().with_columns(latency_s=pl.lit(0.0)), watch) == []
+
+
+def test_a_request_dated_decades_off_changes_nothing(traffic, watch):
+    requests = traffic(1, 240, 60, slow=[(100, 130, 3, 1)])
+    stray = requests.head(1).with_columns(started_at=pl.lit(datetime(1970, 1, 1, tzinfo=UTC)).cast(pl.Datetime("us", "UTC")))
+    assert spikes(pl.concat([stray, requests]), watch) == spikes(requests, watch)
+
+
+def test_a_spike_before_hours_of_silence_ends_with_the_requests(traffic, watch):
+    days = [
+        traffic(1, 2 * 1440, 60, slow=[(95, 120, 3, 1)], silent=[(120, 2 * 1440)]),
+        traffic(2, 2 * 1440, 60, silent=[(0, 1440)]),
+    ]
+    (spike,) = spikes(pl.concat(days), watch)
+    assert (windows([spike]), spike.reason.split("; ")[-1]) == (
+        [(95, 120)],
+        "it was still going on when the requests ceased for hours",
+    )
+
+
+def test_the_reason_says_how_slow_for_how_long_and_how_many(traffic, watch):
+    (spike,) = spikes(traffic(1, 240, 60, slow=[(100, 130, 3, 1)]), watch)
+    assert (spike.status, spike.reason) == (
+        "confirmed",
+        "",
+    )
+
+
+def test_the_baseline_is_the_hour_before_the_spike(traffic, watch):
+    (spike,) = spikes(traffic(1, 240, 60, slow=[(100, 130, 3, 1)]), watch)
+    assert (minute(spike.baseline_start), minute(spike.baseline_end), spike.baseline_from) == (
+        39,
+        99,
+        "",
+    )

@@ -1,0 +1,81 @@
+"""Every suspicion proves itself by its own samples, and covers the words for causes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tracemortem import folders
+from tracemortem.errors import DefinitionError
+from tracemortem.explain.hypothesis import Hypothesis, read, read_all
+from tracemortem.explain.signals import Signal
+from tracemortem.explain.weigh import judge
+
+HYPOTHESES = read_all(folders.definitions("explain", "hypotheses"))
+KINDS = {
+    "long_context_surge", "cache_pollution", "prefix_cache_disabled", "rollout_cold_cache", "traffic_surge",
+    "retry_storm", "output_length_surge", "kv_preemption_thrash", "memory_bandwidth_saturation", "gpu_throttle",
+    "gpu_fault", "replica_loss", "straggler_replica", "cpu_or_tokenizer_bottleneck", "upstream_network",
+    "clock_skew_artifact", "mix_shift",
+}  # fmt: skip
+
+
+def measured(given: Mapping[str, Any], covered: float | None = 1.0) -> dict[str, Signal]:
+    return {name: Signal(name, value, before, "-", name, covered) for name, (value, before) in given.items()}
+
+
+def test_every_kind_of_cause_but_unknown_has_a_hypothesis():
+    assert {hypothesis.kind for hypothesis in HYPOTHESES} == KINDS
+
+
+@pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=lambda h: h.kind)
+def test_a_hypothesis_has_samples_of_support_refutation_and_missing_data(hypothesis: Hypothesis):
+    verdicts = {sample["verdict"] for sample in hypothesis.samples}
+    assert "not_testable" in verdicts
+    assert "ruled_out" in verdicts
+    assert verdicts & {"established", "likely", "possible"}
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "sample"),
+    [(hypothesis, sample) for hypothesis in HYPOTHESES for sample in hypothesis.samples],
+    ids=lambda value: value.kind if isinstance(value, Hypothesis) else value["verdict"],
+)
+def test_a_sample_earns_its_verdict(hypothesis: Hypothesis, sample: Mapping[str, Any]):
+    assert judge(hypothesis, measured(sample["given"])).verdict == sample["verdict"]
+
+
+@pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=lambda h: h.kind)
+def test_nothing_is_ruled_out_by_a_signal_that_covers_too_little_of_the_window(hypothesis: Hypothesis):
+    for sample in hypothesis.samples:
+        if sample["verdict"] == "ruled_out":
+            assert judge(hypothesis, measured(sample["given"], covered=0.9)).verdict == "not_supported"
+
+
+@pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=lambda h: h.kind)
+def test_nothing_is_ruled_out_without_any_signal(hypothesis: Hypothesis):
+    assert judge(hypothesis, {}).verdict == "not_testable"
+
+
+def test_a_misspelt_key_is_named(tmp_path: Path):
+    source = (folders.definitions("explain", "hypotheses") / "gpu_fault.yaml").read_text()
+    broken = tmp_path / "gpu_fault.yaml"
+    broken.write_text(source.replace("refuted_when:", "refuted_wen:"))
+    with pytest.raises(DefinitionError, match="a key nobody reads: 'refuted_wen'"):
+        read(broken)
+
+
+def test_a_condition_that_cannot_be_judged_is_named(tmp_path: Path):
+    source = (folders.definitions("explain", "hypotheses") / "gpu_fault.yaml").read_text()
+    broken = tmp_path / "gpu_fault.yaml"
+    broken.write_text(source.replace("at_least", "atleast"))
+    with pytest.raises(DefinitionError, match="no condition of 'gpu_fault' reads"):
+        read(broken)
+
+
+def test_a_consequence_of_nothing_declared_is_named(tmp_path: Path):
+    source = (folders.definitions("explain", "hypotheses") / "gpu_fault.yaml").read_text()
+    (tmp_path / "gpu_fault.yaml").write_text(source + "consequence_of: [cosmic_rays]\n")
+    with pytest.raises(DefinitionError, match="'cosmic_rays', which nobody declares"):
+        read_all(tmp_path)

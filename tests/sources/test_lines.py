@@ -1,0 +1,72 @@
+"""Access-log lines are rows or rejects, numbered through the file, whatever the blocks."""
+
+import io
+
+import pytest
+
+from tracemortem.sources import blocks
+from tracemortem.sources.lines import TextFormat, read
+from tracemortem.sources.log_format import Directive, compiled
+from tracemortem.sources.records import record
+
+
+def form() -> TextFormat:
+    found = compiled(Directive("x", "default", "$status $msec"))
+    assert isinstance(found, TextFormat)
+    return found
+
+
+def test_the_rows_have_the_declared_columns_in_order():
+    (batch,) = read(io.BytesIO(b"200 1770116527.000\n"), form())
+    columns = {name: column.dtype for name, column in record("access").items()}
+    assert dict(batch.rows["access"].drop("line").schema) == columns
+
+
+def test_lines_and_rejects_are_numbered_through_the_file(monkeypatch: pytest.MonkeyPatch):
+    cut = blocks.blocks
+    monkeypatch.setattr(blocks, "blocks", lambda stream: cut(stream, 32))
+    text = b"200 1770116527.000\n\njunk\n\xef\xbf\xbd\xff\r\n" * 5 + b"404 1770116527.000"
+    batches = list(read(io.BytesIO(text), form()))
+    assert len(batches) > 3
+    assert [line for batch in batches for line in batch.rows["access"]["line"]] == [1, 5, 9, 13, 17, 21]
+    assert [line for batch in batches for line in batch.rejects["line"]] == [
+        3,
+        4,
+        7,
+        8,
+        11,
+        12,
+        15,
+        16,
+        19,
+        20,
+    ]
+    assert [(batch.records, batch.stored) for batch in batches] == [
+        (batch.stored + batch.rejects.height, batch.rows["access"].height) for batch in batches
+    ]
+
+
+def test_blank_lines_are_neither_rows_nor_rejects():
+    (batch,) = read(io.BytesIO(b"\n  \r\n200 1770116527.000\n"), form())
+    assert (batch.records, batch.stored, batch.bytes_read) == (1, 1, 24)
+
+
+def test_a_line_too_long_is_one_reject(monkeypatch: pytest.MonkeyPatch):
+    cut = blocks.blocks
+    monkeypatch.setattr(blocks, "blocks", lambda stream: cut(stream, 32, 64))
+    batches = list(read(io.BytesIO(b"200 1770116527.000\n" + b"x" * 100 + b"\n200 1770116527.000\n"), form()))
+    assert [(batch.records, batch.stored, batch.rejects["line"].to_list()) for batch in batches] == [
+        (1, 1, []),
+        (1, 0, [2]),
+        (1, 1, []),
+    ]
+
+
+def test_crlf_is_no_part_of_the_line():
+    (batch,) = read(io.BytesIO(b"200 1770116527.000\r\n"), form())
+    assert batch.stored == 1
+
+
+def test_an_excerpt_is_at_most_200_characters():
+    (batch,) = read(io.BytesIO(b"y" * 500), form())
+    assert batch.rejects["excerpt"].to_list() == ["y" * 200]

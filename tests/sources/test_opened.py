@@ -1,0 +1,118 @@
+"""A file is read as a bounded stream of its decompressed bytes, and what is no text is named."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tracemortem.errors import InputError
+from tracemortem.sources.opened import foreign, head, opened
+
+
+def read(path: Path, **limits: int) -> bytes:
+    with opened(path, **limits) as stream:
+        return stream.read()
+
+
+def test_a_plain_file_is_read_as_it_is(tmp_path: Path):
+    path = tmp_path / "log"
+    path.write_bytes(b"one\ntwo\n")
+    assert read(path) == b"one\ntwo\n"
+
+
+def test_every_member_of_a_gzip_is_read(tmp_path: Path):
+    path = tmp_path / "log"
+    path.write_bytes(gzip.compress(b"one\n") + gzip.compress(b"") + gzip.compress(b"two\n") + b"\0" * 512)
+    assert read(path) == b"one\ntwo\n"
+
+
+def test_the_head_of_a_gzip_goes_over_the_end_of_its_first_member(tmp_path: Path):
+    path = tmp_path / "log"
+    path.write_bytes(gzip.compress(b"one\n") + gzip.compress(b"two\n"))
+    assert head(path, 6) == b"one\ntw"
+
+
+def test_the_head_of_a_gzip_cut_off_is_what_it_holds(tmp_path: Path):
+    path = tmp_path / "log"
+    path.write_bytes(gzip.compress(b"one\n")[:-9])
+    assert b"one\n".startswith(head(path))
+
+
+def test_a_gzip_cut_off_gives_what_is_there_and_then_an_error(tmp_path: Path):
+    path = tmp_path / "cut.gz"
+    content = b"".join(b"line %d\n" % number for number in range(50_000))
+    path.write_bytes(gzip.compress(content)[:-20])
+    with opened(path) as stream:
+        assert content.startswith(stream.read(100_000))
+        with pytest.raises(InputError) as caught:
+            stream.read()
+    assert str(caught.value) == (
+        "the gzip file cut.gz ends early\n"
+        f"  where  {path}\n"
+        "  why    the last member is cut off\n"
+        "  fix    copy it again, in full"
+    )
+
+
+def test_a_gzip_that_is_damaged_is_an_error(tmp_path: Path):
+    path = tmp_path / "bad.gz"
+    content = bytearray(gzip.compress(b"one two three four\n" * 100))
+    content[-6] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"bad.gz is damaged"):
+        read(path)
+
+
+def test_text_after_the_last_member_is_damage(tmp_path: Path):
+    path = tmp_path / "bad.gz"
+    path.write_bytes(gzip.compress(b"one\n") + b"two\n")
+    with pytest.raises(InputError, match=r"bad.gz is damaged"):
+        read(path)
+
+
+def test_a_gzip_that_holds_more_than_the_limit_is_an_error(tmp_path: Path):
+    path = tmp_path / "large.gz"
+    path.write_bytes(gzip.compress(b"x" * 5000))
+    with pytest.raises(InputError, match=r"large.gz is too large"):
+        read(path, limit=4999)
+
+
+def test_a_decompression_bomb_is_an_error(tmp_path: Path):
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(b"\0" * (80 << 20)))
+    with pytest.raises(InputError, match=r"bomb.gz looks like a decompression bomb"):
+        read(path)
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path):
+    with pytest.raises(InputError, match="cannot be opened"):
+        read(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("beginning", "what"),
+    [
+        (b"", "an empty file"),
+        (b"\x28\xb5\x2f\xfd\x04\x00", "a zstd file"),
+        (b"\x89PNG\r\n\x1a\n", "a PNG picture"),
+        (b"PK\x03\x04\x14\x00", "a zip archive"),
+        (b"\0" * 257 + b"ustar\0", "a tar archive"),
+        (b"12345678DUCK@", "a DuckDB file"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a Git LFS pointer, not the file"),
+        (b"\n<!DOCTYPE html>\n<html>", "an HTML page"),
+        (b"\xff\xfe{\0", "text in UTF-16"),
+        (b"\0" * 4096, "a run of NUL bytes"),
+        (b"\0\x01\x02\x0a\0\x05\x06" * 40, "a binary file"),
+    ],
+)
+def test_what_is_no_telemetry_is_named(beginning: bytes, what: str):
+    found = foreign(beginning)
+    assert found is not None
+    assert found[0] == what
+
+
+@pytest.mark.parametrize(
+    "beginning", [b"{}\n", b"caf\xe9 \x1b[32mok\n", bytes(3) + b"198.51.100.7 - - [", b"<13>x"]
+)
+def test_text_however_damaged_is_let_through(beginning: bytes):
+    assert foreign(beginning) is None
