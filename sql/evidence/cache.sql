@@ -23,7 +23,7 @@ with engine as (
     select
         minute,
         service,
-        sum(computed_tokens_per_s) as computed_tokens_per_s,
+        steady_sum(computed_tokens_per_s) as computed_tokens_per_s,
         min(is_prefix_caching) as is_prefix_caching
     from mart.engine_minute
     group by minute, service
@@ -72,21 +72,21 @@ select
     count(hit_ratio) filter (where phase = 'during')
     / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0) as covered_ratio,
     coalesce(
-        sum(hits_tokens) filter (where phase = 'during') / nullif(sum(queries_tokens) filter (where phase = 'during'), 0),
-        avg(hit_ratio) filter (where phase = 'during')
+        steady_sum(case when phase = 'during' then hits_tokens end) / nullif(steady_sum(case when phase = 'during' then queries_tokens end), 0),
+        steady_avg(case when phase = 'during' then hit_ratio end)
     ) as hit_ratio,
     coalesce(
-        sum(hits_tokens) filter (where phase = 'baseline') / nullif(sum(queries_tokens) filter (where phase = 'baseline'), 0),
-        avg(hit_ratio) filter (where phase = 'baseline')
+        steady_sum(case when phase = 'baseline' then hits_tokens end) / nullif(steady_sum(case when phase = 'baseline' then queries_tokens end), 0),
+        steady_avg(case when phase = 'baseline' then hit_ratio end)
     ) as hit_ratio_before,
-    avg(hit_ratio) filter (where is_late and phase = 'during') as late_hit_ratio,
-    avg(hit_ratio) filter (where is_late and phase = 'baseline') as late_hit_ratio_before,
-    avg(short_hit_ratio) filter (where phase = 'during') as short_hit_ratio,
-    avg(short_hit_ratio) filter (where phase = 'baseline') as short_hit_ratio_before,
-    avg(computed_tokens_per_s) filter (where phase = 'during') as computed_tokens_per_s,
-    avg(computed_tokens_per_s) filter (where phase = 'baseline') as computed_tokens_per_s_before,
-    avg(evictions) filter (where phase = 'during') as evictions_per_minute,
-    avg(evictions) filter (where phase = 'baseline') as evictions_per_minute_before,
+    steady_avg(case when is_late and phase = 'during' then hit_ratio end) as late_hit_ratio,
+    steady_avg(case when is_late and phase = 'baseline' then hit_ratio end) as late_hit_ratio_before,
+    steady_avg(case when phase = 'during' then short_hit_ratio end) as short_hit_ratio,
+    steady_avg(case when phase = 'baseline' then short_hit_ratio end) as short_hit_ratio_before,
+    steady_avg(case when phase = 'during' then computed_tokens_per_s end) as computed_tokens_per_s,
+    steady_avg(case when phase = 'baseline' then computed_tokens_per_s end) as computed_tokens_per_s_before,
+    steady_avg(case when phase = 'during' then evictions end) as evictions_per_minute,
+    steady_avg(case when phase = 'baseline' then evictions end) as evictions_per_minute_before,
     min(is_prefix_caching) filter (where phase = 'during') as is_prefix_caching,
     min(is_prefix_caching) filter (where phase = 'baseline') as is_prefix_caching_before,
     max(restarts) filter (where phase = 'during') as restarts,

@@ -38,10 +38,10 @@ other as (
 network as (
     select
         bounds.incident_id,
-        sum(tcp_retransmits) filter (where phase = 'during')
-        / nullif(sum(tcp_segments_out) filter (where phase = 'during'), 0) as retransmit_ratio,
-        sum(tcp_retransmits) filter (where phase = 'baseline')
-        / nullif(sum(tcp_segments_out) filter (where phase = 'baseline'), 0) as retransmit_ratio_before
+        steady_sum(case when phase = 'during' then tcp_retransmits end)
+        / nullif(steady_sum(case when phase = 'during' then tcp_segments_out end), 0) as retransmit_ratio,
+        steady_sum(case when phase = 'baseline' then tcp_retransmits end)
+        / nullif(steady_sum(case when phase = 'baseline' then tcp_segments_out end), 0) as retransmit_ratio_before
     from bounds
     inner join norm.host_sample as host on bounds.from_at <= host.sampled_at and bounds.to_at > host.sampled_at
     group by bounds.incident_id

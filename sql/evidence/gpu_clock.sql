@@ -40,10 +40,10 @@ by_gpu as (
     select
         incident_id,
         gpu,
-        avg(sm_clock_mhz) filter (where phase = 'during')
-        / nullif(avg(sm_clock_mhz) filter (where phase = 'baseline'), 0) as clock_ratio,
-        avg(throttled_ratio) filter (where phase = 'during') as throttled_ratio,
-        avg(throttled_ratio) filter (where phase = 'baseline') as throttled_ratio_before,
+        steady_avg(case when phase = 'during' then sm_clock_mhz end)
+        / nullif(steady_avg(case when phase = 'baseline' then sm_clock_mhz end), 0) as clock_ratio,
+        steady_avg(case when phase = 'during' then throttled_ratio end) as throttled_ratio,
+        steady_avg(case when phase = 'baseline' then throttled_ratio end) as throttled_ratio_before,
         max(xid) filter (where phase = 'during') as xid,
         max(xid) filter (where phase = 'baseline') as xid_before,
         count_if(phase = 'during') as minutes_during,
@@ -74,10 +74,10 @@ select
     max(measured.gpu_temp_c) filter (where measured.phase = 'baseline') as gpu_temp_c_before,
     max(measured.memory_temp_c) filter (where measured.phase = 'during') as memory_temp_c,
     max(measured.memory_temp_c) filter (where measured.phase = 'baseline') as memory_temp_c_before,
-    avg(measured.power_w) filter (where measured.phase = 'during') as power_w,
-    avg(measured.power_w) filter (where measured.phase = 'baseline') as power_w_before,
-    avg(measured.sm_clock_mhz) filter (where measured.phase = 'during') as sm_clock_mhz,
-    avg(measured.sm_clock_mhz) filter (where measured.phase = 'baseline') as sm_clock_mhz_before
+    steady_avg(case when measured.phase = 'during' then measured.power_w end) as power_w,
+    steady_avg(case when measured.phase = 'baseline' then measured.power_w end) as power_w_before,
+    steady_avg(case when measured.phase = 'during' then measured.sm_clock_mhz end) as sm_clock_mhz,
+    steady_avg(case when measured.phase = 'baseline' then measured.sm_clock_mhz end) as sm_clock_mhz_before
 from measured
 inner join worst on measured.incident_id = worst.incident_id
 group by measured.incident_id

@@ -33,10 +33,10 @@ by_gpu as (
     select
         incident_id,
         gpu,
-        avg(sm_clock_mhz) filter (where phase = 'during')
-        / nullif(avg(sm_clock_mhz) filter (where phase = 'baseline'), 0) as clock_ratio,
-        avg(throttled_ratio) filter (where phase = 'during') as throttled_ratio,
-        avg(throttled_ratio) filter (where phase = 'baseline') as throttled_ratio_before,
+        steady_avg(case when phase = 'during' then sm_clock_mhz end)
+        / nullif(steady_avg(case when phase = 'baseline' then sm_clock_mhz end), 0) as clock_ratio,
+        steady_avg(case when phase = 'during' then throttled_ratio end) as throttled_ratio,
+        steady_avg(case when phase = 'baseline' then throttled_ratio end) as throttled_ratio_before,
         max(xid) filter (where phase = 'during') as xid,
         max(xid) filter (where phase = 'baseline') as xid_before,
         count_if(phase = 'during') as minutes_during,
@@ -63,8 +63,8 @@ select
     / nullif(ceil(any_value(measured.phase_minutes) filter (where measured.phase = 'during')), 0) as covered_ratio,
     any_value(worst.xid_changes) as xid_changes,
     any_value(worst.silent_gpus) as silent_gpus,
-    sum(measured.ecc_dbe) filter (where measured.phase = 'during') as ecc_dbe,
-    sum(measured.ecc_dbe) filter (where measured.phase = 'baseline') as ecc_dbe_before
+    steady_sum(case when measured.phase = 'during' then measured.ecc_dbe end) as ecc_dbe,
+    steady_sum(case when measured.phase = 'baseline' then measured.ecc_dbe end) as ecc_dbe_before
 from measured
 inner join worst on measured.incident_id = worst.incident_id
 group by measured.incident_id

@@ -41,7 +41,7 @@ select
     any_value(p50_s_before) as p50_s_before,
     count_if(is_slowed) as requests_slowed,
     count(distinct client_ip) filter (where is_slowed) as clients,
-    sum(duration_s - baseline_s) filter (where is_slowed) as excess_seconds,
+    steady_sum(case when is_slowed then duration_s - baseline_s end) as excess_seconds,
     count_if(status >= 500) as errors
 from judged
 group by incident_id

@@ -40,15 +40,15 @@ select
     incident_id,
     count(distinct minute) filter (where phase = 'during' and dram_active_ratio is not null)
     / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0) as covered_ratio,
-    avg(dram_active_ratio) filter (where phase = 'during') as dram_active_ratio,
-    avg(dram_active_ratio) filter (where phase = 'baseline') as dram_active_ratio_before,
+    steady_avg(case when phase = 'during' then dram_active_ratio end) as dram_active_ratio,
+    steady_avg(case when phase = 'baseline' then dram_active_ratio end) as dram_active_ratio_before,
     max(dram_active_ratio) filter (where phase = 'during') as dram_active_highest_ratio,
     max(dram_active_ratio) filter (where phase = 'baseline') as dram_active_highest_ratio_before,
-    avg(gpu_util_ratio) filter (where phase = 'during') as gpu_util_ratio,
-    avg(gpu_util_ratio) filter (where phase = 'baseline') as gpu_util_ratio_before,
-    avg(tensor_active_ratio) filter (where phase = 'during') as tensor_active_ratio,
-    avg(tensor_active_ratio) filter (where phase = 'baseline') as tensor_active_ratio_before,
-    avg(fb_used_ratio) filter (where phase = 'during') as fb_used_ratio,
-    avg(fb_used_ratio) filter (where phase = 'baseline') as fb_used_ratio_before
+    steady_avg(case when phase = 'during' then gpu_util_ratio end) as gpu_util_ratio,
+    steady_avg(case when phase = 'baseline' then gpu_util_ratio end) as gpu_util_ratio_before,
+    steady_avg(case when phase = 'during' then tensor_active_ratio end) as tensor_active_ratio,
+    steady_avg(case when phase = 'baseline' then tensor_active_ratio end) as tensor_active_ratio_before,
+    steady_avg(case when phase = 'during' then fb_used_ratio end) as fb_used_ratio,
+    steady_avg(case when phase = 'baseline' then fb_used_ratio end) as fb_used_ratio_before
 from measured
 group by incident_id

@@ -47,9 +47,9 @@ total as (
         count(class) filter (where phase = 'during') as n1,
         count(class) filter (where phase = 'baseline') as n0,
         count(class) filter (where phase = 'during') / nullif(count_if(phase = 'during'), 0) as covered_ratio,
-        sum(tokens) filter (where phase = 'during')
+        steady_sum(case when phase = 'during' then tokens end)
         / (60 * any_value(phase_minutes) filter (where phase = 'during')) as tokens_per_s,
-        sum(tokens) filter (where phase = 'baseline')
+        steady_sum(case when phase = 'baseline' then tokens end)
         / (60 * any_value(phase_minutes) filter (where phase = 'baseline')) as tokens_per_s_before
     from classed
     group by incident_id
@@ -78,9 +78,9 @@ per_class as (
 split as (
     select
         per_class.incident_id,
-        sum((per_class.n1 / total.n1 - per_class.n0 / total.n0) * (coalesce(r1, r0) + coalesce(r0, r1)) / 2) as mix_part,
-        sum((coalesce(r1, r0) - coalesce(r0, r1)) * (per_class.n1 / total.n1 + per_class.n0 / total.n0) / 2) as rate_part,
-        sum(per_class.n1 * p50_ratio) / sum(per_class.n1) filter (where p50_ratio is not null) as class_p50_ratio,
+        steady_sum((per_class.n1 / total.n1 - per_class.n0 / total.n0) * (coalesce(r1, r0) + coalesce(r0, r1)) / 2) as mix_part,
+        steady_sum((coalesce(r1, r0) - coalesce(r0, r1)) * (per_class.n1 / total.n1 + per_class.n0 / total.n0) / 2) as rate_part,
+        steady_sum(per_class.n1 * p50_ratio) / steady_sum(case when p50_ratio is not null then per_class.n1 end) as class_p50_ratio,
         -- 30 requests a phase, so that a 90th percentile rests on three of them at least
         max(p90_ratio) filter (where per_class.n1 >= 30 and per_class.n0 >= 30) as slowed_class_ratio
     from per_class

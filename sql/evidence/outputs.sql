@@ -13,11 +13,11 @@ select
     incident_id,
     count(output_tokens) filter (where phase = 'during')
     / nullif(count_if(phase = 'during' and coalesce(status, 200) < 400), 0) as covered_ratio,
-    avg(output_tokens) filter (where phase = 'during') as output_mean_tokens,
-    avg(output_tokens) filter (where phase = 'baseline') as output_mean_tokens_before,
+    steady_avg(case when phase = 'during' then output_tokens end) as output_mean_tokens,
+    steady_avg(case when phase = 'baseline' then output_tokens end) as output_mean_tokens_before,
     quantile_cont(output_tokens, 0.99) filter (where phase = 'during') as output_p99_tokens,
     quantile_cont(output_tokens, 0.99) filter (where phase = 'baseline') as output_p99_tokens_before,
-    sum(output_tokens) filter (where phase = 'during') / (60 * any_value(phase_minutes) filter (where phase = 'during')) as output_tokens_per_s,
-    sum(output_tokens) filter (where phase = 'baseline') / (60 * any_value(phase_minutes) filter (where phase = 'baseline')) as output_tokens_per_s_before
+    steady_sum(case when phase = 'during' then output_tokens end) / (60 * any_value(phase_minutes) filter (where phase = 'during')) as output_tokens_per_s,
+    steady_sum(case when phase = 'baseline' then output_tokens end) / (60 * any_value(phase_minutes) filter (where phase = 'baseline')) as output_tokens_per_s_before
 from evidence.request_phase
 group by incident_id

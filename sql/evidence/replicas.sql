@@ -81,8 +81,8 @@ clock as (
         phase.incident_id,
         gpu.host,
         gpu.gpu,
-        avg(gpu.sm_clock_mhz) filter (where phase.phase = 'during')
-        / nullif(avg(gpu.sm_clock_mhz) filter (where phase.phase = 'baseline'), 0) as clock_ratio
+        steady_avg(case when phase.phase = 'during' then gpu.sm_clock_mhz end)
+        / nullif(steady_avg(case when phase.phase = 'baseline' then gpu.sm_clock_mhz end), 0) as clock_ratio
     from evidence.phase
     inner join mart.gpu_minute as gpu on phase.from_at <= gpu.minute and phase.to_at > gpu.minute
     group by phase.incident_id, gpu.host, gpu.gpu

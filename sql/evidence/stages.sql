@@ -29,12 +29,12 @@ select
     incident_id,
     count(outside_s) filter (where phase = 'during')
     / nullif(count_if(phase = 'during' and coalesce(status, 200) < 400), 0) as covered_ratio,
-    avg(queue_s) filter (where phase = 'during') as queue_mean_s,
-    avg(queue_s) filter (where phase = 'baseline') as queue_mean_s_before,
+    steady_avg(case when phase = 'during' then queue_s end) as queue_mean_s,
+    steady_avg(case when phase = 'baseline' then queue_s end) as queue_mean_s_before,
     quantile_cont(queue_s, 0.99) filter (where phase = 'during') as queue_p99_s,
     quantile_cont(queue_s, 0.99) filter (where phase = 'baseline') as queue_p99_s_before,
-    avg(prefill_s) filter (where phase = 'during') as prefill_mean_s,
-    avg(prefill_s) filter (where phase = 'baseline') as prefill_mean_s_before,
+    steady_avg(case when phase = 'during' then prefill_s end) as prefill_mean_s,
+    steady_avg(case when phase = 'baseline' then prefill_s end) as prefill_mean_s_before,
     quantile_cont(ttft_s, 0.99) filter (where phase = 'during') as ttft_p99_s,
     quantile_cont(ttft_s, 0.99) filter (where phase = 'baseline') as ttft_p99_s_before,
     quantile_cont(tpot_s, 0.50) filter (where phase = 'during') as tpot_p50_s,
@@ -47,7 +47,7 @@ select
     quantile_cont(outside_s, 0.50) filter (where phase = 'baseline') as outside_p50_s_before,
     quantile_cont(outside_s, 0.99) filter (where phase = 'during') as outside_p99_s,
     quantile_cont(outside_s, 0.99) filter (where phase = 'baseline') as outside_p99_s_before,
-    1000 * regr_slope(outside_s, prompt_tokens) filter (where phase = 'during') as outside_s_per_1k_tokens,
-    1000 * regr_slope(outside_s, prompt_tokens) filter (where phase = 'baseline') as outside_s_per_1k_tokens_before
+    1000 * steady_slope(case when phase = 'during' then outside_s end, prompt_tokens) as outside_s_per_1k_tokens,
+    1000 * steady_slope(case when phase = 'baseline' then outside_s end, prompt_tokens) as outside_s_per_1k_tokens_before
 from evidence.request_phase
 group by incident_id

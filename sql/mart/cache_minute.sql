@@ -13,10 +13,10 @@ with counted as (
     select
         minute,
         service,
-        sum(queries_tokens) as queries_tokens,
-        sum(hits_tokens) as hits_tokens,
-        avg(stated_hit_ratio) as stated_hit_ratio,
-        sum(evictions) as evictions
+        steady_sum(queries_tokens) as queries_tokens,
+        steady_sum(hits_tokens) as hits_tokens,
+        steady_avg(stated_hit_ratio) as stated_hit_ratio,
+        steady_sum(evictions) as evictions
     from mart.engine_minute
     group by minute, service
 ),
@@ -25,9 +25,9 @@ spanned as (
     select
         time_bucket(interval 1 minute, started_at) as minute,
         service,
-        sum(cached_tokens) / nullif(sum(prompt_tokens), 0) as span_hit_ratio,
-        sum(cached_tokens) filter (where prompt_tokens < $long_context_tokens)
-        / nullif(sum(prompt_tokens) filter (where prompt_tokens < $long_context_tokens), 0) as short_hit_ratio
+        steady_sum(cached_tokens) / nullif(steady_sum(prompt_tokens), 0) as span_hit_ratio,
+        steady_sum(case when prompt_tokens < $long_context_tokens then cached_tokens end)
+        / nullif(steady_sum(case when prompt_tokens < $long_context_tokens then prompt_tokens end), 0) as short_hit_ratio
     from norm.request
     where cached_tokens is not null and prompt_tokens is not null
     group by minute, service

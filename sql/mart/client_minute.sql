@@ -19,7 +19,7 @@ select
     count_if(prompt_tokens >= $long_context_tokens) as long_requests,
     sum(prompt_tokens)::bigint as prompt_tokens,
     sum(output_tokens)::bigint as output_tokens,
-    sum(duration_s) as seconds
+    steady_sum(duration_s) as seconds
 from norm.request
 where not is_probe
 group by minute, service, client_net

@@ -30,29 +30,29 @@ select
     coalesce(replica.service, sample.service) as service,
     sample.replica,
     count(*) as scrapes,
-    avg(sample.running_requests) as running_requests,
-    avg(sample.waiting_requests) as waiting_requests,
+    steady_avg(sample.running_requests) as running_requests,
+    steady_avg(sample.waiting_requests) as waiting_requests,
     max(sample.kv_cache_usage_ratio) as kv_cache_usage_ratio,
     -- an engine whose prefix caching is off counts no look-ups, so its prompts stand in for them
-    greatest(sum(sample.prefix_queries_tokens), sum(sample.prompt_tokens)) as queries_tokens,
-    sum(sample.prefix_hits_tokens) as hits_tokens,
-    (greatest(sum(sample.prefix_queries_tokens), sum(sample.prompt_tokens)) - sum(sample.prefix_hits_tokens))
-    / nullif(sum(sample.interval_s) filter (where sample.prefix_hits_tokens is not null), 0) as computed_tokens_per_s,
-    sum(sample.generation_tokens)
-    / nullif(sum(sample.interval_s) filter (where sample.generation_tokens is not null), 0) as generated_tokens_per_s,
-    sum(sample.preemptions) as preemptions,
+    greatest(steady_sum(sample.prefix_queries_tokens), steady_sum(sample.prompt_tokens)) as queries_tokens,
+    steady_sum(sample.prefix_hits_tokens) as hits_tokens,
+    (greatest(steady_sum(sample.prefix_queries_tokens), steady_sum(sample.prompt_tokens)) - steady_sum(sample.prefix_hits_tokens))
+    / nullif(steady_sum(case when sample.prefix_hits_tokens is not null then sample.interval_s end), 0) as computed_tokens_per_s,
+    steady_sum(sample.generation_tokens)
+    / nullif(steady_sum(case when sample.generation_tokens is not null then sample.interval_s end), 0) as generated_tokens_per_s,
+    steady_sum(sample.preemptions) as preemptions,
     min(sample.is_prefix_caching) as is_prefix_caching,
     count_if(sample.is_restart) as restarts,
-    avg(sample.prefill_tokens_per_s) as prefill_tokens_per_s,
-    avg(sample.decode_p50_s) as decode_p50_s,
-    avg(sample.decode_p99_s) as decode_p99_s,
-    avg(sample.prefix_hit_ratio) as stated_hit_ratio,
-    sum(sample.evictions) as evictions,
-    avg(sample.fragmentation_ratio) as fragmentation_ratio,
-    avg(sample.attention_p99_s) as attention_p99_s,
-    avg(sample.block_wait_p99_s) as block_wait_p99_s,
-    sum(sample.block_allocations) + sum(sample.block_frees) as block_changes,
-    sum(sample.interval_s) as observed_s
+    steady_avg(sample.prefill_tokens_per_s) as prefill_tokens_per_s,
+    steady_avg(sample.decode_p50_s) as decode_p50_s,
+    steady_avg(sample.decode_p99_s) as decode_p99_s,
+    steady_avg(sample.prefix_hit_ratio) as stated_hit_ratio,
+    steady_sum(sample.evictions) as evictions,
+    steady_avg(sample.fragmentation_ratio) as fragmentation_ratio,
+    steady_avg(sample.attention_p99_s) as attention_p99_s,
+    steady_avg(sample.block_wait_p99_s) as block_wait_p99_s,
+    steady_sum(sample.block_allocations) + steady_sum(sample.block_frees) as block_changes,
+    steady_sum(sample.interval_s) as observed_s
 from norm.engine_sample as sample
 left join norm.replica on sample.replica = replica.replica
 group by minute, coalesce(replica.service, sample.service), sample.replica

@@ -24,20 +24,20 @@ select
     sample.host,
     sample.gpu,
     count(*) as scrapes,
-    avg(sample.sm_clock_mhz) as sm_clock_mhz,
+    steady_avg(sample.sm_clock_mhz) as sm_clock_mhz,
     max(sample.gpu_temp_c) as gpu_temp_c,
     max(sample.memory_temp_c) as memory_temp_c,
-    avg(sample.power_w) as power_w,
-    avg(sample.gpu_util_ratio) as gpu_util_ratio,
-    avg(sample.tensor_active_ratio) as tensor_active_ratio,
-    avg(sample.dram_active_ratio) as dram_active_ratio,
-    avg(sample.fb_used_bytes) as fb_used_bytes,
-    avg(sample.fb_used_bytes / nullif(sample.fb_used_bytes + sample.fb_free_bytes, 0)) as fb_used_ratio,
+    steady_avg(sample.power_w) as power_w,
+    steady_avg(sample.gpu_util_ratio) as gpu_util_ratio,
+    steady_avg(sample.tensor_active_ratio) as tensor_active_ratio,
+    steady_avg(sample.dram_active_ratio) as dram_active_ratio,
+    steady_avg(sample.fb_used_bytes) as fb_used_bytes,
+    steady_avg(sample.fb_used_bytes / nullif(sample.fb_used_bytes + sample.fb_free_bytes, 0)) as fb_used_ratio,
     count_if((sample.throttle_reasons::bigint & $thermal_bits::bigint) != 0)
     / nullif(count(sample.throttle_reasons), 0) as throttled_ratio,
-    sum(sample.thermal_violation_s) as thermal_violation_s,
+    steady_sum(sample.thermal_violation_s) as thermal_violation_s,
     max(sample.xid) as xid,
-    sum(sample.ecc_dbe_total) as ecc_dbe
+    steady_sum(sample.ecc_dbe_total) as ecc_dbe
 from norm.gpu_sample as sample
 group by minute, sample.host, sample.gpu
 order by minute, sample.host, sample.gpu

@@ -28,7 +28,7 @@ select
     quantile_cont(duration_s, 0.90) filter (where counts_for_latency) as p90_s,
     quantile_cont(duration_s, 0.95) filter (where counts_for_latency) as p95_s,
     quantile_cont(duration_s, 0.99) filter (where counts_for_latency) as p99_s,
-    avg(duration_s) filter (where counts_for_latency) as mean_s,
+    steady_avg(case when counts_for_latency then duration_s end) as mean_s,
     quantile_cont(ttft_s, 0.50) as ttft_p50_s,
     quantile_cont(ttft_s, 0.99) as ttft_p99_s,
     quantile_cont(queue_s, 0.99) as queue_p99_s,

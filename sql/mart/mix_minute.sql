@@ -34,10 +34,10 @@ select
     count_if(is_long) as long_requests,
     count_if(is_long) / nullif(count(prompt_tokens), 0) as long_context_ratio,
     sum(prompt_tokens)::bigint as prompt_tokens,
-    avg(prompt_tokens) as prompt_mean_tokens,
+    steady_avg(prompt_tokens) as prompt_mean_tokens,
     max(prompt_tokens) as prompt_max_tokens,
     sum(output_tokens)::bigint as output_tokens,
-    avg(output_tokens) as output_mean_tokens,
+    steady_avg(output_tokens) as output_mean_tokens,
     quantile_cont(duration_s, 0.99) filter (where counts_for_latency and not is_long) as short_p99_s
 from sized
 group by minute, service

@@ -12,10 +12,10 @@
 select
     sampled_at,
     host,
-    sum(added) filter (where field = 'tcp_retransmits') as tcp_retransmits,
-    sum(added) filter (where field = 'tcp_segments_out') as tcp_segments_out,
-    sum(added) filter (where field = 'net_rx_bytes') as net_rx_bytes,
-    sum(added) filter (where field = 'net_tx_bytes') as net_tx_bytes,
+    steady_sum(case when field = 'tcp_retransmits' then added end) as tcp_retransmits,
+    steady_sum(case when field = 'tcp_segments_out' then added end) as tcp_segments_out,
+    steady_sum(case when field = 'net_rx_bytes' then added end) as net_rx_bytes,
+    steady_sum(case when field = 'net_tx_bytes' then added end) as net_tx_bytes,
     max(value) filter (where field = 'cpu_busy_ratio') as cpu_busy_ratio,
     max(interval_s) as interval_s
 from norm.metric

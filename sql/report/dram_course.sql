@@ -17,8 +17,8 @@ with own as (
 select
     course.incident_id,
     course.minute,
-    avg(gpu.dram_active_ratio) as dram_active_ratio,
-    avg(gpu.gpu_util_ratio) as gpu_util_ratio,
+    steady_avg(gpu.dram_active_ratio) as dram_active_ratio,
+    steady_avg(gpu.gpu_util_ratio) as gpu_util_ratio,
     min(gpu.sm_clock_mhz) as sm_clock_mhz
 from report.latency_course as course
 inner join raw.incident on course.incident_id = incident.incident_id

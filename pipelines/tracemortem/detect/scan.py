@@ -83,7 +83,7 @@ def overdispersion(slow: NDArray[np.int64], requests: NDArray[np.int64], usual: 
         if np.count_nonzero(ample) < 12:
             continue
         residuals = (k[ample] - n[ample] * usual) / np.sqrt(n[ample] * usual * (1 - usual))
-        if is_first:
+        if is_first and residuals.size < 48:
             low, high = np.quantile(residuals, (0.05, 0.25))
             deviation = float(high - low) / LOWER
         else:

@@ -14,7 +14,7 @@ from tracemortem.detect.arrivals import Arrivals
 
 # Width of a histogram bin in log seconds: 2 %, and quantiles are interpolated within it.
 BIN = 0.02
-LOWQ = 0.3
+LOWQ = 0.4
 # Quiet minutes that a pool needs, over its reach: a few stray ones amid a long spike are part of the spike.
 QUIET = 1 / 3
 # Requests expected beyond a quantile that is taken from a pool; fewer would make it a guess.

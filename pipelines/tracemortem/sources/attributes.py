@@ -22,6 +22,29 @@ Used = Counter[tuple[str, str]]  # (column, attribute) -> rows that took the col
 _LIST = "arrayValue"
 _KINDS = ("stringValue", "intValue", "doubleValue", "boolValue", _LIST)
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
+_TEXT, _INT, _REAL, _FLAG, _JOINED = (pl.col(kind) for kind in _KINDS)
+_AS_TEXT = {
+    "stringValue": pl.when(_TEXT != "").then(_TEXT),
+    "intValue": _INT,
+    "doubleValue": _REAL.cast(pl.String),
+    "boolValue": _FLAG.cast(pl.String),
+    _LIST: pl.when(_JOINED != "").then(_JOINED),
+}
+_AS_REAL = {
+    "doubleValue": _REAL,
+    "intValue": _INT.cast(pl.Float64, strict=False),
+    "stringValue": _TEXT.cast(pl.Float64, strict=False),
+}
+_AS_INT = {
+    "intValue": _INT.cast(pl.Int64, strict=False),
+    "doubleValue": pl.when(_REAL.floor() == _REAL).then(_REAL.cast(pl.Int64, strict=False)),
+    "stringValue": _TEXT.cast(pl.Int64, strict=False),
+}
+_AS_FLAG = {
+    "boolValue": _FLAG,
+    "stringValue": _TEXT.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean()),
+    "intValue": _INT.replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean()),
+}
 
 
 @dataclass(frozen=True)
@@ -100,7 +123,8 @@ def pivot(lists: pa.ListArray, wanted: Sequence[Wanted]) -> tuple[pl.DataFrame, 
                 continue
             typed = _typed(_parts(children, indexes[name]), one.dtype, times, len(lists))
             filled = column.zip_with(column.is_not_null(), typed)
-            used[one.column, name] = column.null_count() - filled.null_count()
+            if taken := column.null_count() - filled.null_count():
+                used[one.column, name] = taken
             column = filled
         columns.append(column.alias(one.column))
     return pl.DataFrame(columns), used
@@ -146,11 +170,7 @@ def _joined(arrays: pa.StructArray) -> pa.Array:
 
 def _typed(parts: Mapping[str, pl.Series], dtype: pl.DataType, times: float, height: int) -> pl.Series:
     """What the parts are as values of dtype; null where they are none."""
-    ways = {
-        pl.String: _AS_TEXT,
-        pl.Float64: _AS_REAL,
-        pl.Boolean: _AS_FLAG,
-    }.get(type(dtype), _AS_INT)
+    ways = {pl.String: _AS_TEXT, pl.Float64: _AS_REAL, pl.Boolean: _AS_FLAG}.get(type(dtype), _AS_INT)
     choices = [way for kind, way in ways.items() if kind in parts]
     if not choices:
         return pl.Series([None], dtype=dtype).new_from_index(0, height)
@@ -160,28 +180,3 @@ def _typed(parts: Mapping[str, pl.Series], dtype: pl.DataType, times: float, hei
     if dtype == pl.Float64:
         value = pl.when(value.is_finite()).then(value)
     return pl.DataFrame(parts).select(value.cast(dtype, strict=False)).to_series()
-
-
-_TEXT, _INT, _REAL, _FLAG, _JOINED = (pl.col(kind) for kind in _KINDS)
-_AS_TEXT = {
-    "stringValue": pl.when(_TEXT != "").then(_TEXT),
-    "intValue": _INT,
-    "doubleValue": _REAL.cast(pl.String),
-    "boolValue": _FLAG.cast(pl.String),
-    _LIST: pl.when(_JOINED != "").then(_JOINED),
-}
-_AS_REAL = {
-    "doubleValue": _REAL,
-    "intValue": _INT.cast(pl.Float64, strict=False),
-    "stringValue": _TEXT.cast(pl.Float64, strict=False),
-}
-_AS_INT = {
-    "intValue": _INT.cast(pl.Int64, strict=False),
-    "doubleValue": pl.when(_REAL.floor() == _REAL).then(_REAL.cast(pl.Int64, strict=False)),
-    "stringValue": _TEXT.cast(pl.Int64, strict=False),
-}
-_AS_FLAG = {
-    "boolValue": _FLAG,
-    "stringValue": _TEXT.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean()),
-    "intValue": _INT.replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean()),
-}

@@ -47,7 +47,10 @@ def samples(
         if kind in ("gauge", "sum"):
             rows += _values(points, catalogue)
         else:
-            rows += [_total(points, "_count", "count", catalogue), _total(points, "_sum", "sum", catalogue)]
+            # proto3 leaves out a count of 0, and a summary's sum of 0; a histogram's sum is optional
+            default = 0.0 if kind == "summary" else None
+            rows.append(_total(points, "count", 0.0, catalogue))
+            rows.append(_total(points, "sum", default, catalogue))
         if kind == "histogram":
             rows.append(_buckets(points, catalogue))
     return (
@@ -74,20 +77,18 @@ def _values(points: Points, catalogue: Catalogue) -> list[pl.DataFrame]:
     return made
 
 
-def _total(points: Points, suffix: str, name: str, catalogue: Catalogue) -> pl.DataFrame:
-    """The samples of one part; none where a point has no sum, which is optional."""
-    given = (
-        pl.Series("value", pc.struct_field(points.items, name)).cast(pl.Float64, strict=False).fill_nan(None)
-    )
-    is_there = (given.is_not_null() | ~points.rows["is_known"]).to_numpy()
+def _total(points: Points, field: str, default: float | None, catalogue: Catalogue) -> pl.DataFrame:
+    """The samples of the field count or sum; none of a point that lacks it, unless there is a default."""
+    given = pl.Series("value", pc.struct_field(points.items, field))
+    value = given.cast(pl.Float64, strict=False).fill_nan(None)
+    if default is not None:
+        value = value.zip_with(given.is_not_null(), pl.Series([default]).new_from_index(0, len(given)))
+    is_there = (given.is_not_null() | (default is not None) | ~points.rows["is_known"]).to_numpy()
     used = np.unique(points.family[is_there])
     numbers = np.zeros(len(points.families), dtype=np.uint32)
-    numbers[used] = catalogue.numbers([Part(points.families[at], suffix) for at in used.tolist()])
-    return (
-        points.rows.with_columns(pl.Series("series_no", numbers[points.family]), given)
-        .filter(pl.Series(is_there))
-        .with_columns(value=pl.when("is_known").then("value"))
-    )
+    numbers[used] = catalogue.numbers([Part(points.families[at], f"_{field}") for at in used.tolist()])
+    rows = points.rows.with_columns(pl.Series("series_no", numbers[points.family]), value)
+    return rows.filter(pl.Series(is_there)).with_columns(value=pl.when("is_known").then("value"))
 
 
 def _buckets(points: Points, catalogue: Catalogue) -> pl.DataFrame:

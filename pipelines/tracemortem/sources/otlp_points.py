@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -93,7 +94,7 @@ def points(kind: str, of: Metrics) -> tuple[Points, pl.DataFrame]:
         pl.coalesce(
             fields.why_no_time("timeUnixNano", "ns"),
             pl.when(pl.col("name") == "").then(pl.lit("the metric has no name")),
-            pl.when(~pl.col("fits")).then(pl.lit("bucketCounts is not one longer than explicitBounds")),
+            pl.when(~pl.col("fits")).then(pl.lit("its buckets do not fit explicitBounds")),
         )
     ).to_series()
     rejects = _rejected(rows.filter(reason.is_not_null()), reason.drop_nulls())
@@ -149,11 +150,14 @@ def _families(
     return family, families
 
 
-def _fits(items: pa.StructArray) -> pl.Series:
-    """Whether a histogram's buckets, if it has any, are one more than its bounds."""
-    counts = pl.Series(pc.fill_null(pc.list_value_length(pc.struct_field(items, "bucketCounts")), 0))
-    bounds = pl.Series(pc.fill_null(pc.list_value_length(pc.struct_field(items, "explicitBounds")), 0))
-    return (counts == bounds + 1) | ((counts == 0) & (bounds == 0))
+def _fits(items: pa.StructArray) -> npt.NDArray[np.bool_]:
+    """Whether a histogram's buckets, if there are any, are one more than its bounds, which are numbers."""
+    bounds, bound_of = unnest(pc.struct_field(items, "explicitBounds"))
+    _, count_of = unnest(pc.struct_field(items, "bucketCounts"))
+    edges, counts = (np.bincount(of, minlength=len(items)) for of in (bound_of, count_of))
+    fits: npt.NDArray[np.bool_] = (counts == edges + 1) | ((counts == 0) & (edges == 0))
+    fits[bound_of[np.isnan(bounds.to_numpy(zero_copy_only=False))]] = False
+    return fits
 
 
 def _labels(lists: pa.ListArray) -> pa.StringArray:

@@ -51,9 +51,10 @@ class Catalogue:
 
     def numbers(self, parts: Sequence[Part]) -> list[int]:
         """The series_no of each part; those not seen before get the next ones."""
-        fresh = [(_described(part), part) for part in parts if part not in self._numbers]
+        # each once: labels in another order, or written otherwise, make two texts of one part
+        fresh = {part: _described(part) for part in parts if part not in self._numbers}
         # newest names first: a field that a source gives by two names is taken from the newer
-        for described, part in sorted(fresh, key=lambda entry: entry[0].rank):
+        for part, described in sorted(fresh.items(), key=lambda entry: entry[1].rank):
             self._numbers[part] = self._add(described, part)
             self._extras[part] = [
                 (self._add(extra, part), value)

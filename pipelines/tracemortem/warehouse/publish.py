@@ -81,9 +81,11 @@ def _copy(work: Path, fresh: Path, sql: Path, memory_limit: str, made: tuple[dat
             "select sql from duckdb_views() where database_name = 'work' and not internal order by view_oid"
         ).fetchall():
             con.execute(view)
+        con.begin()  # else each of some hundred comments would wait for the disk
         _copy_comments(con)
         macro.install(con, macros)
         con.execute("insert into meta.published values ($1, $2, $3)", made)
+        con.commit()
         con.execute("use memory")
         con.execute("detach fresh")  # checkpoints: no WAL is left beside the file
 

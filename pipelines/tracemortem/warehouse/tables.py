@@ -53,6 +53,7 @@ def create(con: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], path: Pa
     path     the file behind con, for the error
     raises   WarehouseError if the file was made by a version with other columns
     """
+    con.begin()  # all at once: each statement by itself would wait for the disk
     existing = _types(con)
     for name, table in tables.items():
         if name not in existing:
@@ -69,6 +70,7 @@ def create(con: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], path: Pa
                 why=f"{name} has other columns: {', '.join(differing) or 'the same in another order'}",
                 fix="delete it and ingest the inputs again; what was published stays readable meanwhile",
             )
+    con.commit()
 
 
 def _types(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
