@@ -19,7 +19,7 @@ from typing import TextIO
 
 import names
 from accesslog import LOG_FORMAT, write_lines
-from diagnostics import write_diagnostics
+from diagnostics import Diagnostics
 from engine import Replica
 from gateway import Gateway
 from gpus import Gpu
@@ -30,7 +30,7 @@ from spans import Ledger, write_spans
 from story import write_events
 from traffic import Feed
 
-SEED = 5
+SEED = 32
 STEP_S = 5
 OLD_XID = (31, "GPU memory page fault")  # of an application, weeks before the recording
 
@@ -99,20 +99,49 @@ def _compressed(path: Path) -> Iterator[TextIO]:
         yield text
 
 
+@dataclass
+class Fleet:
+    """What is read every 15 s: engines, their GPUs, and the hosts, the gateway's first."""
+
+    replicas: list[Replica]
+    gpus: list[Gpu]
+    nodes: list[Node]
+    diagnostics: Diagnostics
+
+    def scrape(self, files: Files, at: int) -> None:
+        """Read every target, and begin a new window."""
+        lookups = tokens = 0
+        for number, (replica, gpu) in enumerate(zip(self.replicas, self.gpus, strict=True)):
+            window, replica.window = replica.window, Window()
+            lookups += window.lookups
+            tokens += window.queried_tokens
+            gpu.observe(window)
+            self.nodes[1 + number].carry(window.lookups, window.queried_tokens)
+            write_page(files.engine, engine_page(number, replica), scraped_at(at, number))
+            write_page(files.gpu, gpu_page(number, gpu), scraped_at(at, number + 5))
+            self.diagnostics.write(files.diagnostics, number, replica, window, at)
+        self.nodes[0].carry(lookups, tokens)
+        for target, node in enumerate(self.nodes):
+            write_page(files.node, node.page(), scraped_at(at, target + 2))
+
+
 def _simulate(plan: Plan, files: Files) -> None:
     def rng(purpose: str) -> Random:
         return Random(f"{plan.seed}/{purpose}")
 
-    fleet = range(plan.replicas)
-    replicas = [Replica(Feed(one, rng(f"traffic/{one}"), plan), WARM_UP_AT) for one in fleet]
-    gpus = [Gpu(rng(f"gpu/{one}"), *(OLD_XID if one == 1 else (0, "No Error"))) for one in fleet]
-    nodes = [Node(name, rng(f"node/{name}")) for name in (names.GATEWAY_HOST, *map(names.host, fleet))]
+    each = range(plan.replicas)
+    fleet = Fleet(
+        [Replica(Feed(one, rng(f"traffic/{one}"), plan), WARM_UP_AT) for one in each],
+        [Gpu(rng(f"gpu/{one}"), *(OLD_XID if one == 1 else (0, "No Error"))) for one in each],
+        [Node(name, rng(f"node/{name}")) for name in (names.GATEWAY_HOST, *map(names.host, each))],
+        Diagnostics(plan.replicas),
+    )
     gateway, ledger, access_rng = Gateway(rng("gateway")), Ledger(rng("ledger"), plan.replicas), rng("access")
-    for replica in replicas:
+    for replica in fleet.replicas:
         replica.advance(0)
         replica.window = Window()
     for at in range(STEP_S, plan.scrapes * SCRAPE_S + 1, STEP_S):
-        for number, replica in enumerate(replicas):
+        for number, replica in enumerate(fleet.replicas):
             replica.advance(at)
             for request in replica.refused:
                 gateway.refused(number, request)
@@ -124,24 +153,7 @@ def _simulate(plan: Plan, files: Files) -> None:
         write_spans(files.spans, exchanges, list(ledger.spans(at)))
         write_lines(files.access, exchanges, access_rng, from_ms=1000 * (at - STEP_S), to_ms=1000 * at)
         if at % SCRAPE_S == 0:
-            _scrape(files, at, replicas, gpus, nodes)
-
-
-def _scrape(files: Files, at: int, replicas: list[Replica], gpus: list[Gpu], nodes: list[Node]) -> None:
-    """Read every target, and begin a new window."""
-    lookups = tokens = 0
-    for number, (replica, gpu, node) in enumerate(zip(replicas, gpus, nodes[1:], strict=True)):
-        window, replica.window = replica.window, Window()
-        lookups += window.lookups
-        tokens += window.queried_tokens
-        gpu.observe(window)
-        node.carry(window.lookups, window.queried_tokens)
-        write_page(files.engine, engine_page(number, replica), scraped_at(at, number))
-        write_page(files.gpu, gpu_page(number, gpu), scraped_at(at, number + 5))
-        write_diagnostics(files.diagnostics, number, replica, window, at)
-    nodes[0].carry(lookups, tokens)
-    for target, node in enumerate(nodes):
-        write_page(files.node, node.page(), scraped_at(at, target + 2))
+            fleet.scrape(files, at)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class Plan:
     @property
     def scrapes(self) -> int:
         """Scrapes of each target."""
-        return int(self.hours * 3600) // SCRAPE_S
+        return round(self.hours * 3600) // SCRAPE_S
 
     @property
     def batch_at(self) -> float:

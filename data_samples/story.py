@@ -22,7 +22,7 @@ _INCIDENT = (
 )
 _RULE = (
     "gateway rule: long requests of the compliance audit's three ranges wait in a queue of their own, "
-    "about one a minute passes, the rest is answered 429"
+    "about twenty an hour pass, the rest is answered 429"
 )
 
 

@@ -21,7 +21,7 @@ from plan import WARM_UP_AT, Plan
 
 SYSTEM_BLOCKS = 12  # a system prompt of 192 tokens; people use one of three, the batch a fourth
 REQUESTS_PER_S = 1.13  # that people send to one replica
-GROWTH_PER_HOUR = 0.05  # it is morning where the clients are
+GROWTH_PER_HOUR = 0.08  # it is morning where the clients are
 AUDIT_SHARE = 0.3  # of them, from the audit department
 TURNS = 10  # mean questions a session
 MATTER_BLOCKS = (4, 8)  # what a session's questions share beyond the system prompt
@@ -31,12 +31,12 @@ DOCUMENT_BLOCKS = (250, 430)
 NEW_DOCUMENT_SHARE = 0.02  # of long questions: about a document not asked about before
 REFUSED_SHARE = 0.002  # of requests: malformed, answered 400 by the gateway
 WORKERS = 8  # of the batch, on one replica
-WORK_S = 13.0  # mean time a worker spends on an answer
-QUESTIONS = (3, 4, 5)  # a worker puts to one contract
+WORK_S = 14.0  # mean time a worker spends on an answer
+QUESTIONS = (3, 4)  # a worker puts to one contract
 BACK_OFF_S = (60.0, 900.0)  # of a refused worker: at first and at most
 MAX_PROMPT_TOKENS = 32_516
 MAX_OUTPUT_TOKENS = 72
-QUEUE_EVERY_S = 600.0  # once the rule holds, a range's next batch request on this replica
+QUEUE_EVERY_S = 1800.0  # once the rule holds, a range's next batch request on this replica
 
 
 @dataclass(slots=True)
@@ -180,7 +180,7 @@ class Feed:
     def _contract_question(self, at: float, worker: Worker) -> Request:
         rng = self.rng
         if worker.questions == 0:
-            tokens = 4_200 + rng.lognormvariate(8.28, 0.62)
+            tokens = 4_200 + rng.lognormvariate(8.28, 0.61)
             worker.contract = self._name("contract")
             worker.contract_blocks = int(min(tokens, MAX_PROMPT_TOKENS - 300)) // BLOCK_TOKENS
             worker.questions = rng.choice(QUESTIONS)

@@ -150,8 +150,10 @@ def declared(repo_root):
 
 def test_the_declared_dependencies_are_the_packages_that_are_imported(repo_root, declared):
     package = repo_root / "pipelines" / "tracemortem"
-    # distributions whose import name is another one; markupsafe is Jinja's own type for escaped text
-    named = {"markdown_it": "markdown-it-py", "yaml": "pyyaml", "markupsafe": "jinja2"}
+    named = {
+        "markdown_it": "markdown-it-py",
+        "yaml": "pyyaml",
+    }  # not imported by the name they are installed by
     imported = {
         name.split(".", maxsplit=1)[0] for file in package.rglob("*.py") for name, _ in imports(file, package)
     } - {"tracemortem", "_typeshed", *sys.stdlib_module_names}

@@ -92,6 +92,8 @@ def _reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help="file, folder or glob")
     parser.add_argument("--db", metavar="FILE", help="the DuckDB file that readers open")
     parser.add_argument("--tz", default="UTC", metavar="ZONE", help="time zone for what people read")
+    parser.add_argument("--start", metavar="TIME", help="first sample, for files whose samples have no time")
+    parser.add_argument("--every", type=float, metavar="SECONDS", help="from one such sample to the next")
     parser.add_argument(
         "--trusted-proxies", default="", metavar="CIDR,...", help="whose X-Forwarded-For counts"
     )
@@ -111,6 +113,8 @@ def _settings(given: argparse.Namespace) -> Settings:
         time_to=getattr(given, "time_to", None),
         window=getattr(given, "window", None),
         timezone=given.tz,
+        start=given.start,
+        every_s=given.every,
         trusted_proxies=given.trusted_proxies,
         overrides=tuple(given.set),
         max_rejects=given.max_rejects,

@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tracemortem.errors import SettingError
 
+_DAY_S = 86400
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -20,6 +22,8 @@ class Settings:
     time_from, time_to  requests that arrived outside are left out of detection; None: no bound
     window           FROM/TO: diagnose this window even if nothing is confirmed in it
     timezone         zone for what people read, and for sources that carry none
+    start            when the first sample was taken of files whose samples carry no time; None: not said
+    every_s          seconds from one such sample to the next; None: not said
     trusted_proxies  CIDRs whose X-Forwarded-For is believed
     overrides        NAME=VALUE of thresholds
     max_rejects      share of records that may be rejected before the run ends with exit code 3
@@ -32,6 +36,8 @@ class Settings:
     time_to: str | None = None
     window: str | None = None
     timezone: str = "UTC"
+    start: str | None = None
+    every_s: float | None = None
     trusted_proxies: str = ""
     overrides: tuple[str, ...] = ()
     max_rejects: float = 0.01
@@ -55,11 +61,22 @@ class Settings:
     def checked(self) -> "Settings":
         """The same settings; raises SettingError for the first that makes no sense."""
         zone(self.timezone)
-        for option, text in (("--from", self.time_from), ("--to", self.time_to)):
+        for option, text in (
+            ("--from", self.time_from),
+            ("--to", self.time_to),
+            ("--start", self.start),
+        ):
             if text is not None:
                 instant(text, self.timezone, option)
         if self.window is not None:
             span(self.window, self.timezone)
+        if self.every_s is not None and not 0 < self.every_s <= _DAY_S:
+            raise SettingError(
+                f"--every {self.every_s:g} is no distance between samples",
+                where="--every",
+                why="it is the seconds from one sample to the next, at most a day",
+                fix="write the interval it was recorded with, as 1 or 0.5",
+            )
         networks(self.trusted_proxies)
         if not 0 <= self.max_rejects <= 1:
             raise SettingError(

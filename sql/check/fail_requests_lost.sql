@@ -1,10 +1,14 @@
--- Every gateway span that is not behind another, every engine span and every log line stands in exactly one request.
+-- Every gateway span that is not behind another, every engine span and every log line stands in exactly one
+-- request.
 --
 -- Counts and latencies of requests would be wrong.
 
 with expected as (
     select
-        (select count(*) from norm.span where role = 'engine') as engine_spans,
+        (
+            select count(*) from norm.span
+            where role = 'engine'
+        ) as engine_spans,
         (select count(*) from raw.access) as log_lines
 ),
 
@@ -22,4 +26,6 @@ select
     found.log_lines as log_lines_in_requests
 from expected
 cross join found
-where expected.engine_spans != coalesce(found.engine_spans, 0) or expected.log_lines != coalesce(found.log_lines, 0)
+where
+    expected.engine_spans != coalesce(found.engine_spans, 0)
+    or expected.log_lines != coalesce(found.log_lines, 0)

@@ -10,6 +10,9 @@ from norm.request
 where
     status between 200 and 299
     and not is_probe
-    and exists (select 1 from norm.request as any_request where any_request.has_engine_span)
+    and service in (
+        select any_request.service from norm.request as any_request
+        where any_request.has_engine_span
+    )
 group by service
 having count_if(not has_engine_span) > 0.05 * count(*)

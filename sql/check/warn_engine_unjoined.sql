@@ -7,6 +7,10 @@ select
     count_if(not has_gateway_span and not has_log_line) as unjoined,
     count(*) as engine_requests
 from norm.request
-where has_engine_span and exists (select 1 from norm.request as any_request where any_request.has_gateway_span or any_request.has_log_line)
+where
+    has_engine_span and exists (
+        select 1 from norm.request as any_request
+        where any_request.has_gateway_span or any_request.has_log_line
+    )
 group by service
 having count_if(not has_gateway_span and not has_log_line) > 0.01 * count(*)

@@ -1,6 +1,7 @@
 -- Access log lines find the spans of the same request, by trace or request id.
 --
--- For the requests that do not, latency is as exact as the log's clock, and the engine's share of it is not known.
+-- For the requests that do not, latency is as exact as the log's clock, and the engine's share of it is not
+-- known.
 
 select
     service,
@@ -10,6 +11,9 @@ from norm.request
 where
     has_log_line
     and not is_probe
-    and exists (select 1 from norm.request as any_request where any_request.has_gateway_span or any_request.has_engine_span)
+    and exists (
+        select 1 from norm.request as any_request
+        where any_request.has_gateway_span or any_request.has_engine_span
+    )
 group by service
 having count_if(not has_gateway_span and not has_engine_span) > 0.01 * count(*)

@@ -72,11 +72,13 @@ select
     count(hit_ratio) filter (where phase = 'during')
     / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0) as covered_ratio,
     coalesce(
-        steady_sum(case when phase = 'during' then hits_tokens end) / nullif(steady_sum(case when phase = 'during' then queries_tokens end), 0),
+        steady_sum(case when phase = 'during' then hits_tokens end)
+        / nullif(steady_sum(case when phase = 'during' then queries_tokens end), 0),
         steady_avg(case when phase = 'during' then hit_ratio end)
     ) as hit_ratio,
     coalesce(
-        steady_sum(case when phase = 'baseline' then hits_tokens end) / nullif(steady_sum(case when phase = 'baseline' then queries_tokens end), 0),
+        steady_sum(case when phase = 'baseline' then hits_tokens end)
+        / nullif(steady_sum(case when phase = 'baseline' then queries_tokens end), 0),
         steady_avg(case when phase = 'baseline' then hit_ratio end)
     ) as hit_ratio_before,
     steady_avg(case when is_late and phase = 'during' then hit_ratio end) as late_hit_ratio,

@@ -30,12 +30,15 @@ shift as (
 select
     request_phase.incident_id,
     count(request_phase.engine_lag_s) filter (where request_phase.phase = 'during')
-    / nullif(count_if(request_phase.phase = 'during' and coalesce(request_phase.status, 200) < 400), 0) as covered_ratio,
+    / nullif(count_if(request_phase.phase = 'during' and coalesce(request_phase.status, 200) < 400), 0)
+        as covered_ratio,
     any_value(shift.lag_shift_s) as lag_shift_s,
     count_if(request_phase.engine_lag_s < 0 and request_phase.phase = 'during')
-    / nullif(count(request_phase.engine_lag_s) filter (where request_phase.phase = 'during'), 0) as backwards_ratio,
+    / nullif(count(request_phase.engine_lag_s) filter (where request_phase.phase = 'during'), 0)
+        as backwards_ratio,
     count_if(request_phase.engine_lag_s < 0 and request_phase.phase = 'baseline')
-    / nullif(count(request_phase.engine_lag_s) filter (where request_phase.phase = 'baseline'), 0) as backwards_ratio_before
+    / nullif(count(request_phase.engine_lag_s) filter (where request_phase.phase = 'baseline'), 0)
+        as backwards_ratio_before
 from evidence.request_phase
 left join shift on request_phase.incident_id = shift.incident_id
 group by request_phase.incident_id

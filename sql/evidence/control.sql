@@ -41,9 +41,12 @@ network as (
         steady_sum(case when phase = 'during' then tcp_retransmits end)
         / nullif(steady_sum(case when phase = 'during' then tcp_segments_out end), 0) as retransmit_ratio,
         steady_sum(case when phase = 'baseline' then tcp_retransmits end)
-        / nullif(steady_sum(case when phase = 'baseline' then tcp_segments_out end), 0) as retransmit_ratio_before
+        / nullif(steady_sum(case when phase = 'baseline' then tcp_segments_out end), 0)
+            as retransmit_ratio_before
     from bounds
-    inner join norm.host_sample as host on bounds.from_at <= host.sampled_at and bounds.to_at > host.sampled_at
+    inner join
+        norm.host_sample as host
+        on bounds.from_at <= host.sampled_at and bounds.to_at > host.sampled_at
     group by bounds.incident_id
 ),
 

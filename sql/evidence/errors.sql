@@ -18,30 +18,41 @@ with repeated as (
         phase,
         phase_minutes,
         status,
-        -- a prompt length identifies a prompt well enough within one client and a minute; without it nothing is claimed
+        -- a prompt length identifies a prompt well enough within one client and a minute; without it nothing
+        -- is claimed
         case
             when client_ip is not null and prompt_tokens is not null
                 then coalesce(
                     lag(status) over same >= 499
-                    and epoch(started_at) - epoch(lag(started_at + to_microseconds((duration_s * 1e6)::bigint)) over same)
+                    and epoch(started_at)
+                    - epoch(lag(started_at + to_microseconds((duration_s * 1e6)::bigint)) over same)
                     between -0.001 and $retry_within_s,
                     false
                 )
         end as is_repeat
     from evidence.request_phase
-    window same as (partition by incident_id, phase, client_ip, prompt_tokens order by started_at, request_key)
+    window
+        same as (partition by incident_id, phase, client_ip, prompt_tokens order by started_at, request_key)
 )
 
 select
     incident_id,
     count(status) filter (where phase = 'during') / nullif(count_if(phase = 'during'), 0) as covered_ratio,
-    count_if(status >= 500 and phase = 'during') / nullif(count(status) filter (where phase = 'during'), 0) as server_error_ratio,
-    count_if(status >= 500 and phase = 'baseline') / nullif(count(status) filter (where phase = 'baseline'), 0) as server_error_ratio_before,
-    count_if(status = 499 and phase = 'during') / nullif(count(status) filter (where phase = 'during'), 0) as client_gone_ratio,
-    count_if(status = 499 and phase = 'baseline') / nullif(count(status) filter (where phase = 'baseline'), 0) as client_gone_ratio_before,
-    count_if(is_repeat and phase = 'during') / nullif(count(is_repeat) filter (where phase = 'during'), 0) as repeat_ratio,
-    count_if(is_repeat and phase = 'baseline') / nullif(count(is_repeat) filter (where phase = 'baseline'), 0) as repeat_ratio_before,
-    count_if(is_repeat and phase = 'during') / any_value(phase_minutes) filter (where phase = 'during') as repeats_per_minute,
-    count_if(is_repeat and phase = 'baseline') / any_value(phase_minutes) filter (where phase = 'baseline') as repeats_per_minute_before
+    count_if(status >= 500 and phase = 'during')
+    / nullif(count(status) filter (where phase = 'during'), 0) as server_error_ratio,
+    count_if(status >= 500 and phase = 'baseline')
+    / nullif(count(status) filter (where phase = 'baseline'), 0) as server_error_ratio_before,
+    count_if(status = 499 and phase = 'during')
+    / nullif(count(status) filter (where phase = 'during'), 0) as client_gone_ratio,
+    count_if(status = 499 and phase = 'baseline')
+    / nullif(count(status) filter (where phase = 'baseline'), 0) as client_gone_ratio_before,
+    count_if(is_repeat and phase = 'during')
+    / nullif(count(is_repeat) filter (where phase = 'during'), 0) as repeat_ratio,
+    count_if(is_repeat and phase = 'baseline')
+    / nullif(count(is_repeat) filter (where phase = 'baseline'), 0) as repeat_ratio_before,
+    count_if(is_repeat and phase = 'during')
+    / any_value(phase_minutes) filter (where phase = 'during') as repeats_per_minute,
+    count_if(is_repeat and phase = 'baseline')
+    / any_value(phase_minutes) filter (where phase = 'baseline') as repeats_per_minute_before
 from repeated
 group by incident_id

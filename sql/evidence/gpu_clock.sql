@@ -33,7 +33,11 @@ measured as (
         on phase.from_at <= gpu.minute and phase.to_at > gpu.minute
     left join own on phase.service = own.service and gpu.host = own.host
     -- the machines of the service's replicas; all, where spans do not say which those are
-    where own.host is not null or not exists (select 1 from own as any_own where any_own.service = phase.service)
+    where
+        own.host is not null or not exists (
+            select 1 from own as any_own
+            where any_own.service = phase.service
+        )
 ),
 
 by_gpu as (
@@ -66,8 +70,11 @@ worst as (
 
 select
     measured.incident_id,
-    count(distinct measured.minute) filter (where measured.phase = 'during' and measured.sm_clock_mhz is not null)
-    / nullif(ceil(any_value(measured.phase_minutes) filter (where measured.phase = 'during')), 0) as covered_ratio,
+    count(distinct measured.minute) filter (
+        where measured.phase = 'during' and measured.sm_clock_mhz is not null
+    )
+    / nullif(ceil(any_value(measured.phase_minutes) filter (where measured.phase = 'during')), 0)
+        as covered_ratio,
     any_value(worst.worst_clock_ratio) as worst_clock_ratio,
     any_value(worst.throttled_rise) as throttled_rise,
     max(measured.gpu_temp_c) filter (where measured.phase = 'during') as gpu_temp_c,

@@ -26,7 +26,11 @@ measured as (
         on phase.from_at <= gpu.minute and phase.to_at > gpu.minute
     left join own on phase.service = own.service and gpu.host = own.host
     -- the machines of the service's replicas; all, where spans do not say which those are
-    where own.host is not null or not exists (select 1 from own as any_own where any_own.service = phase.service)
+    where
+        own.host is not null or not exists (
+            select 1 from own as any_own
+            where any_own.service = phase.service
+        )
 ),
 
 by_gpu as (
@@ -37,8 +41,8 @@ by_gpu as (
         / nullif(steady_avg(case when phase = 'baseline' then sm_clock_mhz end), 0) as clock_ratio,
         steady_avg(case when phase = 'during' then throttled_ratio end) as throttled_ratio,
         steady_avg(case when phase = 'baseline' then throttled_ratio end) as throttled_ratio_before,
-        max(xid) filter (where phase = 'during') as xid,
-        max(xid) filter (where phase = 'baseline') as xid_before,
+        list(distinct xid) filter (where phase = 'during' and xid > 0) as xids,
+        arg_max(xid, minute) filter (where phase = 'baseline') as xid_before,
         count_if(phase = 'during') as minutes_during,
         count_if(phase = 'baseline') as minutes_before
     from measured
@@ -51,7 +55,10 @@ worst as (
         min(clock_ratio) as worst_clock_ratio,
         max(throttled_ratio - coalesce(throttled_ratio_before, 0)) as throttled_rise,
         -- the code sticks until the driver resets: only a change is news
-        count_if(xid > 0 and xid is distinct from xid_before and minutes_before > 0) as xid_changes,
+        count_if(
+            list_bool_or(list_transform(xids, lambda xid: xid is distinct from xid_before))
+            and minutes_before > 0
+        ) as xid_changes,
         count_if(minutes_during = 0 and minutes_before > 0) as silent_gpus
     from by_gpu
     group by incident_id
@@ -60,7 +67,8 @@ worst as (
 select
     measured.incident_id,
     count(distinct measured.minute) filter (where measured.phase = 'during' and measured.xid is not null)
-    / nullif(ceil(any_value(measured.phase_minutes) filter (where measured.phase = 'during')), 0) as covered_ratio,
+    / nullif(ceil(any_value(measured.phase_minutes) filter (where measured.phase = 'during')), 0)
+        as covered_ratio,
     any_value(worst.xid_changes) as xid_changes,
     any_value(worst.silent_gpus) as silent_gpus,
     steady_sum(case when measured.phase = 'during' then measured.ecc_dbe end) as ecc_dbe,

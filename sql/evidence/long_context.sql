@@ -22,18 +22,24 @@
 select
     incident_id,
     count(is_long) filter (where phase = 'during') / nullif(count_if(phase = 'during'), 0) as covered_ratio,
-    count_if(is_long and phase = 'during') / nullif(count(is_long) filter (where phase = 'during'), 0) as long_context_ratio,
-    count_if(is_long and phase = 'baseline') / nullif(count(is_long) filter (where phase = 'baseline'), 0) as long_context_ratio_before,
-    count_if(is_long and phase = 'during') / any_value(phase_minutes) filter (where phase = 'during') as long_requests_per_minute,
-    count_if(is_long and phase = 'baseline') / any_value(phase_minutes) filter (where phase = 'baseline') as long_requests_per_minute_before,
+    count_if(is_long and phase = 'during')
+    / nullif(count(is_long) filter (where phase = 'during'), 0) as long_context_ratio,
+    count_if(is_long and phase = 'baseline')
+    / nullif(count(is_long) filter (where phase = 'baseline'), 0) as long_context_ratio_before,
+    count_if(is_long and phase = 'during')
+    / any_value(phase_minutes) filter (where phase = 'during') as long_requests_per_minute,
+    count_if(is_long and phase = 'baseline')
+    / any_value(phase_minutes) filter (where phase = 'baseline') as long_requests_per_minute_before,
     steady_avg(case when phase = 'during' then prompt_tokens end) as prompt_mean_tokens,
     steady_avg(case when phase = 'baseline' then prompt_tokens end) as prompt_mean_tokens_before,
     steady_avg(case when is_long and phase = 'during' then prompt_tokens end) as long_mean_tokens,
     steady_avg(case when is_long and phase = 'baseline' then prompt_tokens end) as long_mean_tokens_before,
     max(prompt_tokens) filter (where phase = 'during') as prompt_max_tokens,
     max(prompt_tokens) filter (where phase = 'baseline') as prompt_max_tokens_before,
-    quantile_cont(duration_s, 0.99) filter (where counts_for_latency and not is_long and phase = 'during') as short_p99_s,
-    quantile_cont(duration_s, 0.99) filter (where counts_for_latency and not is_long and phase = 'baseline') as short_p99_s_before,
+    quantile_cont(duration_s, 0.99) filter (where counts_for_latency and not is_long and phase = 'during')
+        as short_p99_s,
+    quantile_cont(duration_s, 0.99) filter (where counts_for_latency and not is_long and phase = 'baseline')
+        as short_p99_s_before,
     quantile_cont(ttft_s, 0.99) filter (where not is_long and phase = 'during') as short_ttft_p99_s,
     quantile_cont(ttft_s, 0.99) filter (where not is_long and phase = 'baseline') as short_ttft_p99_s_before
 from evidence.request_phase

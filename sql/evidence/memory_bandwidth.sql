@@ -33,7 +33,11 @@ measured as (
         on phase.from_at <= gpu.minute and phase.to_at > gpu.minute
     left join own on phase.service = own.service and gpu.host = own.host
     -- the machines of the service's replicas; all, where spans do not say which those are
-    where own.host is not null or not exists (select 1 from own as any_own where any_own.service = phase.service)
+    where
+        own.host is not null or not exists (
+            select 1 from own as any_own
+            where any_own.service = phase.service
+        )
 )
 
 select

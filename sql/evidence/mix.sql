@@ -24,7 +24,8 @@ with classed as (
         case
             -- greatest() leaves nulls out, and an unknown length is no class
             when prompt_tokens is not null and output_tokens is not null
-                then floor(log2(greatest(prompt_tokens, 1)))::integer * 100
+                then
+                    floor(log2(greatest(prompt_tokens, 1)))::integer * 100
                     + floor(log2(greatest(output_tokens, 1)))::integer
         end as class
     from evidence.request_phase
@@ -74,13 +75,19 @@ per_class as (
 ),
 
 -- Kitagawa: the difference of two weighted rates is a part from the weights and a part from the rates.
--- A class seen in one phase only has no rate in the other; its rate is taken to have been the same, so that all of it is mix.
+-- A class seen in one phase only has no rate in the other; its rate is taken to have been the same, so that
+-- all of it is mix.
 split as (
     select
         per_class.incident_id,
-        steady_sum((per_class.n1 / total.n1 - per_class.n0 / total.n0) * (coalesce(r1, r0) + coalesce(r0, r1)) / 2) as mix_part,
-        steady_sum((coalesce(r1, r0) - coalesce(r0, r1)) * (per_class.n1 / total.n1 + per_class.n0 / total.n0) / 2) as rate_part,
-        steady_sum(per_class.n1 * p50_ratio) / steady_sum(case when p50_ratio is not null then per_class.n1 end) as class_p50_ratio,
+        steady_sum(
+            (per_class.n1 / total.n1 - per_class.n0 / total.n0) * (coalesce(r1, r0) + coalesce(r0, r1)) / 2
+        ) as mix_part,
+        steady_sum(
+            (coalesce(r1, r0) - coalesce(r0, r1)) * (per_class.n1 / total.n1 + per_class.n0 / total.n0) / 2
+        ) as rate_part,
+        steady_sum(per_class.n1 * p50_ratio)
+        / steady_sum(case when p50_ratio is not null then per_class.n1 end) as class_p50_ratio,
         -- 30 requests a phase, so that a 90th percentile rests on three of them at least
         max(p90_ratio) filter (where per_class.n1 >= 30 and per_class.n0 >= 30) as slowed_class_ratio
     from per_class
@@ -91,7 +98,8 @@ split as (
 slow as (
     select
         classed.incident_id,
-        count_if(phase = 'during' and duration_s > limit_s) / nullif(count_if(phase = 'during'), 0) as slow_ratio,
+        count_if(phase = 'during' and duration_s > limit_s)
+        / nullif(count_if(phase = 'during'), 0) as slow_ratio,
         count_if(phase = 'baseline' and duration_s > limit_s)
         / nullif(count_if(phase = 'baseline'), 0) as slow_ratio_before
     from classed
@@ -104,7 +112,9 @@ select
     total.covered_ratio,
     slow.slow_ratio,
     slow.slow_ratio_before,
-    case when split.mix_part + split.rate_part > 0 then split.mix_part / (split.mix_part + split.rate_part) end as mix_share,
+    case
+        when split.mix_part + split.rate_part > 0 then split.mix_part / (split.mix_part + split.rate_part)
+    end as mix_share,
     split.class_p50_ratio,
     split.slowed_class_ratio,
     total.tokens_per_s,

@@ -17,7 +17,9 @@ select
     steady_avg(case when phase = 'baseline' then output_tokens end) as output_mean_tokens_before,
     quantile_cont(output_tokens, 0.99) filter (where phase = 'during') as output_p99_tokens,
     quantile_cont(output_tokens, 0.99) filter (where phase = 'baseline') as output_p99_tokens_before,
-    steady_sum(case when phase = 'during' then output_tokens end) / (60 * any_value(phase_minutes) filter (where phase = 'during')) as output_tokens_per_s,
-    steady_sum(case when phase = 'baseline' then output_tokens end) / (60 * any_value(phase_minutes) filter (where phase = 'baseline')) as output_tokens_per_s_before
+    steady_sum(case when phase = 'during' then output_tokens end)
+    / (60 * any_value(phase_minutes) filter (where phase = 'during')) as output_tokens_per_s,
+    steady_sum(case when phase = 'baseline' then output_tokens end)
+    / (60 * any_value(phase_minutes) filter (where phase = 'baseline')) as output_tokens_per_s_before
 from evidence.request_phase
 group by incident_id

@@ -15,7 +15,8 @@ with bounds as (
         baseline_end,
         started_at,
         coalesce(ended_at, recording_end) as ended_at,
-        least(coalesce(ended_at, recording_end) + $after_minutes * interval 1 minute, recording_end) as after_end
+        least(coalesce(ended_at, recording_end) + $after_minutes * interval 1 minute, recording_end)
+            as after_end
     from raw.incident
 ),
 

@@ -1,4 +1,5 @@
--- One row per incident and event noted in its window or up to $after_minutes minutes after it: how latency went on.
+-- One row per incident and event noted in its window or up to $after_minutes minutes after it: how latency
+-- went on.
 --
 -- incident_id     -      incident
 -- happened_at     UTC    when the event was
@@ -34,7 +35,8 @@ afterwards as (
         quantile_cont(duration_s, 0.99) filter (where phase = 'after' and counts_for_latency) as p99_after_s,
         count_if(phase = 'after' and counts_for_latency) as requests_after,
         count_if(phase = 'after') / any_value(phase_minutes) filter (where phase = 'after')
-        / (count_if(phase = 'baseline') / any_value(phase_minutes) filter (where phase = 'baseline')) as requests_ratio
+        / (count_if(phase = 'baseline') / any_value(phase_minutes) filter (where phase = 'baseline'))
+            as requests_ratio
     from evidence.request_phase
     group by incident_id
 )

@@ -45,7 +45,9 @@ blocks as (
         incident_id,
         block
     from by_block
-    qualify block > min(block) over (partition by incident_id) and block < max(block) over (partition by incident_id)
+    qualify
+        block > min(block) over (partition by incident_id)
+        and block < max(block) over (partition by incident_id)
 ),
 
 silent as (

@@ -1,4 +1,5 @@
--- One row per incident and request of its service that arrived in one of the incident's phases, probes left out.
+-- One row per incident and request of its service that arrived in one of the incident's phases, probes left
+-- out.
 --
 -- incident_id         -        incident
 -- phase               -        baseline, during or after

@@ -1,4 +1,5 @@
--- One row per incident and client network (/24 of IPv4, /64 of IPv6) that sent requests in its baseline or its window.
+-- One row per incident and client network (/24 of IPv4, /64 of IPv6) that sent requests in its baseline or
+-- its window.
 --
 -- incident_id        -       incident
 -- client_net         -       network
@@ -43,7 +44,9 @@ select
     * any_value(stretch.times) as heavy_expected,
     sum(request.prompt_tokens) filter (where request.phase = 'during')::bigint as prompt_tokens,
     sum(request.output_tokens) filter (where request.phase = 'during')::bigint as output_tokens,
-    count_if(request.duration_s > limit_of.limit_s and request.counts_for_latency and request.phase = 'during')
+    count_if(
+        request.duration_s > limit_of.limit_s and request.counts_for_latency and request.phase = 'during'
+    )
         as slow_requests,
     count(distinct request.client_ip) filter (where request.phase = 'during') as clients
 from evidence.request_phase as request

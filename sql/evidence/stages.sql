@@ -47,7 +47,10 @@ select
     quantile_cont(outside_s, 0.50) filter (where phase = 'baseline') as outside_p50_s_before,
     quantile_cont(outside_s, 0.99) filter (where phase = 'during') as outside_p99_s,
     quantile_cont(outside_s, 0.99) filter (where phase = 'baseline') as outside_p99_s_before,
-    1000 * steady_slope(case when phase = 'during' then outside_s end, prompt_tokens) as outside_s_per_1k_tokens,
-    1000 * steady_slope(case when phase = 'baseline' then outside_s end, prompt_tokens) as outside_s_per_1k_tokens_before
+    1000
+    * steady_slope(case when phase = 'during' then outside_s end, prompt_tokens) as outside_s_per_1k_tokens,
+    1000
+    * steady_slope(case when phase = 'baseline' then outside_s end, prompt_tokens)
+        as outside_s_per_1k_tokens_before
 from evidence.request_phase
 group by incident_id

@@ -14,16 +14,20 @@ select
     incident_id,
     count(distinct time_bucket(interval 1 minute, started_at)) filter (where phase = 'during')
     / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0) as covered_ratio,
-    count_if(phase = 'during') / (60 * any_value(phase_minutes) filter (where phase = 'during')) as requests_per_s,
-    count_if(phase = 'baseline') / (60 * any_value(phase_minutes) filter (where phase = 'baseline')) as requests_per_s_before,
+    count_if(phase = 'during')
+    / (60 * any_value(phase_minutes) filter (where phase = 'during')) as requests_per_s,
+    count_if(phase = 'baseline')
+    / (60 * any_value(phase_minutes) filter (where phase = 'baseline')) as requests_per_s_before,
     case
         when count(is_long) filter (where phase = 'during') > 0
-            then count_if(coalesce(not is_long, true) and phase = 'during')
+            then
+                count_if(coalesce(not is_long, true) and phase = 'during')
                 / (60 * any_value(phase_minutes) filter (where phase = 'during'))
     end as usual_requests_per_s,
     case
         when count(is_long) filter (where phase = 'baseline') > 0
-            then count_if(coalesce(not is_long, true) and phase = 'baseline')
+            then
+                count_if(coalesce(not is_long, true) and phase = 'baseline')
                 / (60 * any_value(phase_minutes) filter (where phase = 'baseline'))
     end as usual_requests_per_s_before,
     count(distinct client_ip) filter (where phase = 'during') as clients,

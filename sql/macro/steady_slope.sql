@@ -1,4 +1,5 @@
--- The slope of a least-squares line of fractions y over whole numbers x, the same in whatever order the rows come.
+-- The slope of a least-squares line of fractions y over whole numbers x, the same in whatever order the rows
+-- come.
 -- Null where x does not vary.
 create or replace macro steady_slope(y, x) as
 (

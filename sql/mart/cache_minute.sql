@@ -27,7 +27,8 @@ spanned as (
         service,
         steady_sum(cached_tokens) / nullif(steady_sum(prompt_tokens), 0) as span_hit_ratio,
         steady_sum(case when prompt_tokens < $long_context_tokens then cached_tokens end)
-        / nullif(steady_sum(case when prompt_tokens < $long_context_tokens then prompt_tokens end), 0) as short_hit_ratio
+        / nullif(steady_sum(case when prompt_tokens < $long_context_tokens then prompt_tokens end), 0)
+            as short_hit_ratio
     from norm.request
     where cached_tokens is not null and prompt_tokens is not null
     group by minute, service

@@ -1,7 +1,9 @@
 -- One row per engine replica and minute with a scrape of its metrics.
 --
 -- minute                  UTC        start of the minute
--- service                 -          service it answers for: as its spans say, else as the metrics state
+-- service                 -          service it answers for: as this replica's spans say, else those of its
+--                                    service name; else the only one there is, if no replica is known by
+--                                    name; else as the metrics state
 -- replica                 -          pod or instance
 -- scrapes                 count      scrapes in this minute
 -- running_requests        count      requests in the running batch, mean
@@ -25,9 +27,38 @@
 -- block_changes           count      blocks allocated and freed
 -- observed_s              s          time the counters of this minute cover
 
+with named as (
+    select
+        engine_service,
+        min(service) as service
+    from norm.service_name
+    where engine_service != '' and is_seen
+    group by engine_service
+    having count(distinct service) = 1
+),
+
+known as (
+    select service from norm.service_name
+    where is_seen
+    union
+    select service from norm.replica
+),
+
+only_service as (
+    select min(service) as service
+    from known
+    having
+        count(distinct service) = 1
+        -- where some replicas are known by name, the others are not this service's
+        and not exists (
+            select 1 from norm.engine_sample as sample
+            inner join norm.replica on sample.replica = replica.replica
+        )
+)
+
 select
     time_bucket(interval 1 minute, sample.sampled_at) as minute,
-    coalesce(replica.service, sample.service) as service,
+    coalesce(replica.service, named.service, only_service.service, sample.service) as service,
     sample.replica,
     count(*) as scrapes,
     steady_avg(sample.running_requests) as running_requests,
@@ -36,10 +67,15 @@ select
     -- an engine whose prefix caching is off counts no look-ups, so its prompts stand in for them
     greatest(steady_sum(sample.prefix_queries_tokens), steady_sum(sample.prompt_tokens)) as queries_tokens,
     steady_sum(sample.prefix_hits_tokens) as hits_tokens,
-    (greatest(steady_sum(sample.prefix_queries_tokens), steady_sum(sample.prompt_tokens)) - steady_sum(sample.prefix_hits_tokens))
-    / nullif(steady_sum(case when sample.prefix_hits_tokens is not null then sample.interval_s end), 0) as computed_tokens_per_s,
+    (
+        greatest(steady_sum(sample.prefix_queries_tokens), steady_sum(sample.prompt_tokens))
+        - steady_sum(sample.prefix_hits_tokens)
+    )
+    / nullif(steady_sum(case when sample.prefix_hits_tokens is not null then sample.interval_s end), 0)
+        as computed_tokens_per_s,
     steady_sum(sample.generation_tokens)
-    / nullif(steady_sum(case when sample.generation_tokens is not null then sample.interval_s end), 0) as generated_tokens_per_s,
+    / nullif(steady_sum(case when sample.generation_tokens is not null then sample.interval_s end), 0)
+        as generated_tokens_per_s,
     steady_sum(sample.preemptions) as preemptions,
     min(sample.is_prefix_caching) as is_prefix_caching,
     count_if(sample.is_restart) as restarts,
@@ -55,5 +91,8 @@ select
     steady_sum(sample.interval_s) as observed_s
 from norm.engine_sample as sample
 left join norm.replica on sample.replica = replica.replica
-group by minute, coalesce(replica.service, sample.service), sample.replica
+left join named on sample.service = named.engine_service
+left join only_service on true
+group by
+    minute, coalesce(replica.service, named.service, only_service.service, sample.service), sample.replica
 order by minute, service, sample.replica

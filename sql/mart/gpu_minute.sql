@@ -32,7 +32,8 @@ select
     steady_avg(sample.tensor_active_ratio) as tensor_active_ratio,
     steady_avg(sample.dram_active_ratio) as dram_active_ratio,
     steady_avg(sample.fb_used_bytes) as fb_used_bytes,
-    steady_avg(sample.fb_used_bytes / nullif(sample.fb_used_bytes + sample.fb_free_bytes, 0)) as fb_used_ratio,
+    steady_avg(sample.fb_used_bytes / nullif(sample.fb_used_bytes + sample.fb_free_bytes, 0))
+        as fb_used_ratio,
     count_if((sample.throttle_reasons::bigint & $thermal_bits::bigint) != 0)
     / nullif(count(sample.throttle_reasons), 0) as throttled_ratio,
     steady_sum(sample.thermal_violation_s) as thermal_violation_s,

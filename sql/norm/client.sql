@@ -9,17 +9,24 @@
 -- believed       -      peer: not a proxy, header ignored; forwarded: header followed; junk: hop is no
 --                       address
 
-with pairs as (
-    select distinct
+with seen as (
+    select
         peer_address,
-        coalesce(forwarded_for, '') as forwarded_for
+        forwarded_for
     from raw.access
-    where peer_address is not null
-    union
+    union all
+    select
+        coalesce(peer_address, client_address) as peer_address,
+        forwarded_for
+    from raw.span
+    where span_kind in (0, 2)
+),
+
+pairs as (
     select distinct
         peer_address,
         coalesce(forwarded_for, '') as forwarded_for
-    from raw.span
+    from seen
     where peer_address is not null
 ),
 
@@ -67,7 +74,7 @@ chosen as (
     select
         peer_address,
         forwarded_for,
-        any_value(header_hops) as header_hops,
+        max(header_hops) as header_hops,
         -- the first hop that is no proxy; if all are, the outermost
         coalesce(min(position) filter (where not is_proxy), max(position)) as position
     from judged

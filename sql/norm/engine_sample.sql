@@ -40,14 +40,33 @@
 -- interval_s             s          time since the sample before; what counters added belongs to it
 -- is_restart             boolean    a counter fell since the sample before: the engine restarted
 
+-- A replica may hold several ranks of data parallelism, each with its own queue; ranks of tensor and pipeline
+-- parallelism, and priorities, state the same queue again.
+with by_rank as (
+    select
+        sampled_at,
+        replica,
+        field,
+        min(service) as service,
+        min(model) as model,
+        min(host) as host,
+        max(value) as value,
+        steady_sum(added) as added,
+        max(interval_s) as interval_s,
+        bool_or(is_reset) as is_reset
+    from norm.metric
+    where record = 'engine_sample'
+    group by sampled_at, replica, field, model, labels['engine'], labels['dp_rank']
+)
+
 select
     sampled_at,
     replica,
     min(service) as service,
     min(model) as model,
     min(host) as host,
-    max(value) filter (where field = 'running_requests') as running_requests,
-    max(value) filter (where field = 'waiting_requests') as waiting_requests,
+    steady_sum(case when field = 'running_requests' then value end) as running_requests,
+    steady_sum(case when field = 'waiting_requests' then value end) as waiting_requests,
     max(value) filter (where field = 'kv_cache_usage_ratio') as kv_cache_usage_ratio,
     steady_sum(case when field = 'prefix_queries_tokens' then added end) as prefix_queries_tokens,
     steady_sum(case when field = 'prefix_hits_tokens' then added end) as prefix_hits_tokens,
@@ -80,6 +99,5 @@ select
     steady_sum(case when field = 'block_frees' then added end) as block_frees,
     max(interval_s) as interval_s,
     bool_or(is_reset) as is_restart
-from norm.metric
-where record = 'engine_sample'
+from by_rank
 group by replica, sampled_at

@@ -1,4 +1,5 @@
--- One row per event that people or tools noted: deploys, pages, configuration changes, mitigations, complaints.
+-- One row per event that people or tools noted: deploys, pages, configuration changes, mitigations,
+-- complaints.
 --
 -- happened_at  UTC  when
 -- kind         -    what sort of event, as written

@@ -1,8 +1,8 @@
--- One row per peer address that is a proxy, so that the X-Forwarded-For it sends is believed.
+-- One row per address that is a proxy, so that what it puts into X-Forwarded-For is believed.
 --
--- address   -      peer address, canonical text
+-- address   -      address, canonical text
 -- requests  count  requests that came over it
--- clients   count  different X-Forwarded-For values it sent
+-- clients   count  different addresses it forwarded for
 -- shown_by  -      user: named by --trusted-proxies; data: internal, and forwards for others nearly always
 
 with seen as (
@@ -12,39 +12,78 @@ with seen as (
     from raw.access
     union all
     select
-        peer_address,
-        coalesce(forwarded_for, nullif(client_address, peer_address)) as forwarded_for
+        coalesce(peer_address, client_address) as peer_address,
+        -- a client that is not the peer was read from a header by the producer of the span
+        coalesce(forwarded_for, case when client_address != peer_address then client_address end)
+            as forwarded_for
     from raw.span
+    where span_kind in (0, 2)
 ),
 
-peers as (
+pairs as (
     select
         peer_address,
-        count(*) as requests,
-        count(forwarded_for) as forwarded,
-        count(distinct forwarded_for) as clients
+        coalesce(forwarded_for, '') as forwarded_for,
+        count(*) as requests
     from seen
     where peer_address is not null
-    group by peer_address
+    group by peer_address, coalesce(forwarded_for, '')
+),
+
+chains as (
+    select
+        -- in whatever order: it only holds a pair together
+        row_number() over () as pair_no,
+        requests,
+        -- from the connection outwards: the peer, then the header from right to left
+        list_concat(
+            [peer_address],
+            list_filter(
+                list_transform(list_reverse(string_split(forwarded_for, ',')), lambda hop: trim(hop)),
+                lambda hop: hop != ''
+            )
+        ) as chain
+    from pairs
+),
+
+hops as (
+    select
+        pair_no,
+        requests,
+        chain,
+        unnest(chain) as hop,
+        generate_subscripts(chain, 1) as position
+    from chains
+),
+
+near as (
+    select
+        hops.requests,
+        hops.position,
+        address.canonical,
+        address.is_trusted,
+        hops.chain[hops.position + 1] as forwarded_for,
+        -- whether all hops up to this one are near
+        row_number() over (partition by hops.pair_no order by hops.position) = hops.position as is_reached
+    from hops
+    inner join raw.address on hops.hop = address.text
+    -- a public peer could forge the header, an internal one that always forwards is a load balancer
+    where address.is_internal or address.is_trusted
 )
 
 select
-    address.canonical as address,
-    sum(peers.requests)::bigint as requests,
-    sum(peers.clients)::bigint as clients,
-    case when bool_or(address.is_trusted) then 'user' else 'data' end as shown_by
-from peers
-inner join raw.address on address.text = peers.peer_address
-where
-    address.canonical is not null
-    and (
-        address.is_trusted
-        -- a public peer could forge the header, an internal one that always forwards is a load balancer
-        or (
-            address.is_internal
-            and peers.requests >= $proxy_min_requests
-            and peers.clients >= 2
-            and peers.forwarded >= $proxy_forwarded_ratio * peers.requests
-        )
+    canonical as address,
+    sum(requests)::bigint as requests,
+    count(distinct forwarded_for) as clients,
+    case when bool_or(is_trusted) then 'user' else 'data' end as shown_by
+from near
+where is_reached and canonical is not null
+group by canonical
+having
+    bool_or(is_trusted)
+    or (
+        sum(requests) >= $proxy_min_requests
+        and count(distinct forwarded_for) >= 2
+        and sum(case when forwarded_for is not null then requests else 0 end)
+        >= $proxy_forwarded_ratio * sum(requests)
     )
-group by address.canonical

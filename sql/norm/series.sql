@@ -8,6 +8,7 @@
 -- field       -        column of that record
 -- times       -        factor to the column's unit
 -- is_counter  boolean  cumulative counter
+-- is_delta    boolean  states what was added, not the total (OTLP's delta temporality)
 -- gpu         -        GPU UUID
 -- host        -        machine
 -- replica     -        pod or instance
@@ -24,6 +25,7 @@ select
     field,
     times,
     is_counter,
+    coalesce(starts_with(metric_type, 'delta_'), false) as is_delta,
     gpu,
     host,
     replica,

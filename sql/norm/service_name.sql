@@ -1,30 +1,60 @@
--- One row per pair of gateway and engine service names that served requests together, with one name for both.
+-- One row per pair of a gateway's and an engine's service name, with one name for both.
 --
--- gateway_service  -  service.name of the gateway span; empty text if there was none
--- engine_service   -  service.name of the engine span; empty text if there was none
--- service          -  what both names begin with, word by word; else the gateway's, else the engine's
+-- gateway_service  -        service.name of the gateway span; empty text if there was none
+-- engine_service   -        service.name of the engine span; empty text if there was none
+-- service          -        what both names begin with, word by word; else the gateway's, else the engine's
+-- is_seen          boolean  both stand in some trace together, or one of them stands alone
 
-with traces as (
-    select
+with said as (
+    select distinct
         trace_id,
-        max(service) filter (where role = 'gateway') as gateway_service,
-        max(service) filter (where role = 'engine') as engine_service
+        role,
+        service
     from norm.span
-    where role in ('gateway', 'engine')
-    group by trace_id, case when trace_id is null then span_id end
+    where role in ('gateway', 'engine') and service is not null
 ),
 
-pairs as (
+together as (
     select distinct
-        coalesce(gateway_service, '') as gateway_service,
-        coalesce(engine_service, '') as engine_service
-    from traces
+        gateway.service as gateway_service,
+        engine.service as engine_service
+    from said as gateway
+    inner join said as engine on gateway.trace_id = engine.trace_id
+    where gateway.role = 'gateway' and engine.role = 'engine'
+),
+
+gateway as (
+    select service from said
+    where role = 'gateway'
+    union
+    select ''
+),
+
+engine as (
+    select service from said
+    where role = 'engine'
+    union
+    select ''
+),
+
+-- all pairs, few as they are: requests are also joined across traces, by their id
+pairs as (
+    select
+        gateway.service as gateway_service,
+        engine.service as engine_service,
+        gateway.service = '' or engine.service = '' or together.gateway_service is not null as is_seen
+    from gateway
+    cross join engine
+    left join together
+        on gateway.service = together.gateway_service and engine.service = together.engine_service
+    where gateway.service != '' or engine.service != ''
 ),
 
 words as (
     select
         gateway_service,
         engine_service,
+        is_seen,
         string_split(gateway_service, '-') as gateway_words,
         string_split(engine_service, '-') as engine_words
     from pairs
@@ -34,6 +64,7 @@ named as (
     select
         gateway_service,
         engine_service,
+        is_seen,
         array_to_string(
             gateway_words[1:list_max(
                 list_filter(
@@ -50,9 +81,10 @@ known as (
     select
         gateway_service,
         engine_service,
+        is_seen,
         case
             when shared_name != '' then shared_name
-            when gateway_service != '' and engine_service != '' then gateway_service
+            when gateway_service != '' and engine_service != '' and is_seen then gateway_service
         end as service
     from named
 )
@@ -60,12 +92,16 @@ known as (
 select
     known.gateway_service,
     known.engine_service,
-    -- a gateway span without an engine span (refused, failed) belongs to the service its name serves elsewhere
+    -- a gateway span without an engine span (refused, failed) belongs to the service its name serves
+    -- elsewhere
     coalesce(
         known.service,
-        min(known.service) over (partition by nullif(known.gateway_service, '')),
-        min(known.service) over (partition by nullif(known.engine_service, '')),
+        min(known.service) filter (where known.is_seen) over (partition by known.gateway_service),
+        min(known.service) over (partition by known.gateway_service),
+        min(known.service) filter (where known.is_seen) over (partition by known.engine_service),
+        min(known.service) over (partition by known.engine_service),
         nullif(known.gateway_service, ''),
         nullif(known.engine_service, '')
-    ) as service
+    ) as service,
+    known.is_seen
 from known

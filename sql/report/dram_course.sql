@@ -1,4 +1,5 @@
--- One row per incident and minute around it: the GPUs of its service's machines, all where those are not known.
+-- One row per incident and minute around it: the GPUs of its service's machines, all where those are not
+-- known.
 --
 -- incident_id        -          incident
 -- minute             UTC        start of the minute
@@ -24,6 +25,10 @@ from report.latency_course as course
 inner join raw.incident on course.incident_id = incident.incident_id
 inner join mart.gpu_minute as gpu on course.minute = gpu.minute
 left join own on incident.service = own.service and gpu.host = own.host
-where own.host is not null or not exists (select 1 from own as any_own where any_own.service = incident.service)
+where
+    own.host is not null or not exists (
+        select 1 from own as any_own
+        where any_own.service = incident.service
+    )
 group by course.incident_id, course.minute
 order by course.incident_id, course.minute

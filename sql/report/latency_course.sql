@@ -1,4 +1,5 @@
--- One row per incident and minute from an hour before it to an hour after it: latency and volume of its service.
+-- One row per incident and minute from an hour before it to an hour after it: latency and volume of its
+-- service.
 --
 -- incident_id  -      incident
 -- minute       UTC    start of the minute

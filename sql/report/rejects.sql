@@ -15,4 +15,4 @@ select
 from meta.reject
 inner join meta.input on reject.file_id = input.file_id
 group by input.path, reject.reason
-order by count desc, input.path, reject.reason
+order by count desc, input.path asc, reject.reason asc

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import ip_address, ip_network
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean, median
 
@@ -224,7 +225,7 @@ def test_the_share_of_long_prompts_rises_from_5_to_38_percent(night: Night):
 
 def test_long_prompts_of_the_incident_have_the_planted_lengths(night: Night):
     lengths = [one.prompt_tokens or 0 for one in arrived(night, DURING) if is_long(one)]
-    assert (mean(lengths), max(lengths)) == (pytest.approx(8_742, rel=0.05), 32_516)
+    assert (mean(lengths), max(lengths)) == (pytest.approx(8_742, rel=0.05), pytest.approx(32_516, rel=0.005))
 
 
 def test_nine_in_ten_long_prompts_of_the_incident_come_from_the_three_ranges(night: Night):
@@ -243,7 +244,7 @@ def test_requests_a_second_hardly_rise(night: Night):
 
 def test_prefix_hits_fall_from_91_to_62_percent_and_recover(night: Night):
     found = [hit_ratio(night, window) for window in (BEFORE, DURING)]
-    assert found == pytest.approx([0.91, 0.62], rel=0.05)
+    assert found == pytest.approx([0.91, 0.62], rel=0.1)
     assert hit_ratio(night, AFTER) > 0.84
 
 
@@ -298,7 +299,7 @@ def test_free_space_is_fragmented(night: Night):
 
 def test_prefill_loses_a_fifth_of_its_throughput(night: Night):
     before, during = (gauge(night, "prefill_throughput", window) for window in (BEFORE, DURING))
-    assert during / before - 1 == pytest.approx(-0.18, abs=0.1)
+    assert during / before - 1 == pytest.approx(-0.18, rel=0.15)
 
 
 def test_attention_takes_more_than_twice_as_long(night: Night):
@@ -362,11 +363,7 @@ def test_no_counter_ever_falls(night: Night):
         for points in by_labels.values()
     ]
     assert len(counters) > 100
-    assert all(
-        earlier <= later
-        for points in counters
-        for (_, earlier), (_, later) in zip(points, points[1:], strict=False)
-    )
+    assert all(earlier <= later for points in counters for (_, earlier), (_, later) in pairwise(points))
 
 
 def test_the_access_log_and_the_spans_tell_the_same(night: Night):

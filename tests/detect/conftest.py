@@ -30,9 +30,7 @@ def traffic():
     wander     standard deviation of a level of log latency that forgets itself in 20 minutes
     """
 
-    def make(  # noqa: PLR0913
-        seed=1, minutes=120, rate=100, slow=(), silent=(), daily=1.0, wander=0.0, service="chat"
-    ):
+    def make(seed=1, minutes=120, rate=100, slow=(), silent=(), daily=1.0, wander=0.0, service="chat"):
         rng = np.random.default_rng(seed)
         day = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(minutes) / 1440)
         rates = rate * (0.25 + 0.75 * day if daily != 1 else np.ones(minutes))

@@ -15,9 +15,9 @@ from tracemortem.explain.weigh import judge
 HYPOTHESES = read_all(folders.definitions("explain", "hypotheses"))
 KINDS = {
     "long_context_surge", "cache_pollution", "prefix_cache_disabled", "rollout_cold_cache", "traffic_surge",
-    "retry_storm", "output_length_surge", "kv_preemption_thrash", "memory_bandwidth_saturation", "gpu_throttle",
-    "gpu_fault", "replica_loss", "straggler_replica", "cpu_or_tokenizer_bottleneck", "upstream_network",
-    "clock_skew_artifact", "mix_shift",
+    "retry_storm", "output_length_surge", "kv_preemption_thrash", "memory_bandwidth_saturation",
+    "gpu_throttle", "gpu_fault", "replica_loss", "straggler_replica", "cpu_or_tokenizer_bottleneck",
+    "upstream_network", "clock_skew_artifact", "mix_shift",
 }  # fmt: skip
 
 

@@ -11,9 +11,9 @@ SURGE = (Cause("long_context_surge", "primary", "established", "", ()),)
 
 def network(net: str, requests: int, long: int, expected: float = 0.0, slow: int = 0) -> dict[str, object]:
     return {
-        "client_net": net, "requests": requests, "requests_expected": float(requests), "long_requests": long,
-        "long_expected": expected, "heavy_outputs": 0, "heavy_expected": 0.0, "prompt_tokens": 1000 * requests,
-        "output_tokens": 10 * requests, "slow_requests": slow, "clients": 3,
+        "client_net": net, "requests": requests, "requests_expected": float(requests),
+        "long_requests": long, "long_expected": expected, "heavy_outputs": 0, "heavy_expected": 0.0,
+        "prompt_tokens": 1000 * requests, "output_tokens": 10 * requests, "slow_requests": slow, "clients": 3,
     }  # fmt: skip
 
 

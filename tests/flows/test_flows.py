@@ -95,12 +95,11 @@ def test_the_plain_command_never_imports_prefect(recording: Path, tmp_path: Path
 
     code = (
         "import sys; from tracemortem import cli; "
-        f"code = cli.main(['ingest', {str(recording)!r}, '--db', {str(tmp_path / 'x.duckdb')!r}, '--quiet']); "
+        f"given = ['ingest', {str(recording)!r}, '--db', {str(tmp_path / 'x.duckdb')!r}, '--quiet']; "
+        "code = cli.main(given); "
         "sys.exit(code or 10 * ('prefect' in sys.modules))"
     )
     path = os.pathsep.join(str(Path(__file__).parents[2] / part) for part in ("pipelines",))
     environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**environment, "PYTHONPATH": path}, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code], env={**environment, "PYTHONPATH": path}, check=False)
     assert done.returncode == 0

@@ -27,6 +27,10 @@ def test_an_event_is_read_with_its_line_and_in_utc():
         ('{"kind": "deploy", "text": "v2"}', "no text under 'time'"),
         ('{"time": "2026-02-03T12:02:07Z", "kind": 1, "text": "v2"}', "no text under 'kind'"),
         ('{"time": "2026-02-03T12:02:07Z", "kind": "deploy", "text": null}', "no text under 'text'"),
+        (
+            '{"time": "0001-01-01T00:00:00+14:00", "kind": "deploy", "text": "v2"}',
+            "time is not RFC 3339: 0001-01-01T00:00:00+14:00",
+        ),
         ('{"time": "yesterday", "kind": "deploy", "text": "v2"}', "time is not RFC 3339: yesterday"),
         (
             '{"time": "2026-02-03T12:02:07", "kind": "deploy", "text": "v2"}',

@@ -67,6 +67,8 @@ def test_comments_blank_lines_and_eof_are_no_records():
         ('a{x="1"} 1', "no timestamp"),
         (f"a one {MS}", "the value is no number: one"),
         ("a 1 tomorrow", "the timestamp is no time: tomorrow"),
+        ("a 1 -1", "the timestamp is no time: -1"),
+        ("a 1 -1.5", "the timestamp is no time: -1.5"),
         ("a 1 99999999999999999999", "the timestamp is no time: 99999999999999999999"),
         (f'a{{x="1",x="2"}} 1 {MS}', "the label x stands twice"),
         (f'a{{x="1" y="2"}} 1 {MS}', "the labels are malformed"),

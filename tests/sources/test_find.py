@@ -116,10 +116,24 @@ def test_a_table_of_words_and_numbers_is_not_prometheus_text(tmp_path: Path):
     assert survey([str(tmp_path)])[0].kind == "skipped"
 
 
-def test_a_format_that_writes_json_is_named_and_not_read(tmp_path: Path):
-    written(tmp_path, a='log_format j escape=json \'{"t":"$msec"}\';', b=EVENT)
-    found = survey([str(tmp_path)])[0]
-    assert found.reason == "it defines j; log_format j writes JSON, which is not read yet"
+def test_json_of_a_log_format_beside_it_is_read_by_that(tmp_path: Path):
+    written(
+        tmp_path,
+        a='log_format j escape=json \'{"t":"$msec","n":$status}\';',
+        b='{"t":"1770116527.5","n":200}\n',
+    )
+    assert kinds(survey([str(tmp_path)])) == [
+        ("a", "log_format", "nginx log_format j"),
+        ("b", "access_log", "nginx:j"),
+    ]
+
+
+def test_a_log_of_an_apache_log_format_beside_it_is_read_by_that(tmp_path: Path):
+    written(tmp_path, a='LogFormat "%a %{msec}t %>s %D" short\n', b="203.0.113.9 1770116527655 200 4210000\n")
+    assert kinds(survey([str(tmp_path)])) == [
+        ("a", "log_format", "Apache LogFormat short"),
+        ("b", "access_log", "apache:short"),
+    ]
 
 
 def test_a_glob_shows_paths_below_its_fixed_part(tmp_path: Path):

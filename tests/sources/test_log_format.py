@@ -53,10 +53,22 @@ def test_a_directive_without_its_end_is_none():
     assert directives("log_format llm '$status'") == []
 
 
-def test_json_is_refused_with_a_sentence():
-    assert (
-        compiled(Directive("j", "json", '{"t":"$msec"}')) == "log_format j writes JSON, which is not read yet"
+def test_json_is_read_by_its_directive_even_where_a_missing_number_breaks_it():
+    form = compiled(Directive("j", "json", '{"t":"$msec","up":$upstream_response_time,"id":"$request_id"}'))
+    assert isinstance(form, TextFormat)
+    lines = pl.DataFrame(
+        {
+            "line": [1, 2],
+            "text": [
+                '{"t":"1770116527.5","up":,"id":""}',
+                '{"t":"1770116527.5","up":0.1, 0.2,"id":"\\"7\\u0009"}',
+            ],
+        },
+        schema={"line": pl.UInt64, "text": pl.String},
     )
+    rows, rejects = parse(lines, form)
+    assert rejects.height == 0
+    assert rows.select("upstream_s", "request_id").rows() == [(None, None), (0.3, '"7\t')]
 
 
 def test_a_directive_without_a_time_is_refused_with_a_sentence():
@@ -202,6 +214,22 @@ def test_a_status_that_is_none_is_a_reject_with_its_line_number():
         1,
         [(2, "status gives no status: 99999", "99999 1770116527.000")],
     )
+
+
+def test_a_duration_that_is_none_is_a_reject():
+    _, rejects = parse(frame("1770116527.000 9999999999999999999999.0"), form("$msec $request_time"))
+    assert rejects["reason"].to_list() == ["request_time gives no duration_s: 9999999999999999999999.0"]
+
+
+def test_a_duration_that_reaches_back_out_of_all_reason_is_a_reject():
+    _, rejects = parse(frame("1770116527.000 99999999999.0"), form("$msec $request_time"))
+    assert rejects["reason"].to_list() == ["the time is out of all reason"]
+
+
+@pytest.mark.parametrize("year", ["0000", "1969", "2201", "9999"])
+def test_a_time_out_of_all_reason_is_a_reject(year: str):
+    _, rejects = parse(frame(f"[03/Feb/{year}:12:02:07 +0100]"), form("[$time_local]"))
+    assert rejects["reason"].to_list() == ["the time is out of all reason"]
 
 
 def test_a_date_that_is_none_is_a_reject():

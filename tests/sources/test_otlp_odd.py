@@ -203,6 +203,7 @@ def texts_of_truth(name: str, value: Any) -> dict[str, Any]:
     return {name: str(value).lower() if name in {"boolValue", "isMonotonic"} else value}
 
 
+NAMES_OF_TWO_WORDS = set(re.findall(r'"([a-z]+[A-Z][A-Za-z]*)":', json.dumps(ALL)))
 WRITINGS = (
     snake_case,
     integers_as_numbers,
@@ -259,6 +260,14 @@ def test_another_writing_gives_the_same_rows(writing):
 def test_two_other_writings_at_once_give_the_same_rows(writing):
     both = (rewritten(rewritten(one, writing), snake_case) for one in ALL)
     assert_same(rows(lines(*both)), rows(lines(*ALL)))
+
+
+@pytest.mark.parametrize("name", sorted(NAMES_OF_TWO_WORDS))
+def test_one_field_in_snake_case_among_others_that_are_not_is_not_lost(name):
+    def one_field(field: str, value: Any) -> dict[str, Any]:
+        return snake_case(field, value) if field == name else {field: value}
+
+    assert_same(rows(lines(*(rewritten(one, one_field) for one in ALL))), rows(lines(*ALL)))
 
 
 def test_the_exact_way_gives_the_same_rows_as_the_fast_one(request: pytest.FixtureRequest):

@@ -155,6 +155,56 @@ def test_a_capture_of_three_signals_gives_what_stands_in_it():
     assert (found, batch.rejects.height) == (expected, 0)
 
 
+def plain_samples(line: bytes) -> Iterator[tuple[str, tuple[tuple[str, str], ...], int, float]]:
+    """(name, labels, microseconds, value) of the samples of an envelope, by json and dicts alone."""
+    for resource in json.loads(line).get("resourceMetrics", []):
+        for metric in (metric for scope in resource["scopeMetrics"] for metric in scope["metrics"]):
+            (kind,) = KINDS & metric.keys()
+            for point in metric[kind]["dataPoints"]:
+                labels = {**texts(resource["resource"]), **texts(point)}
+                at = int(point["timeUnixNano"]) // 1000
+
+                def sample(suffix: str, value: float, labels=labels, at=at, name=metric["name"], **le: str):
+                    return name + suffix, tuple(sorted({**labels, **le}.items())), at, value
+
+                if "asDouble" in point or "asInt" in point:
+                    yield sample("", float(point.get("asDouble", point.get("asInt"))))
+                    continue
+                yield sample("_count", float(point.get("count", 0)))
+                if "sum" in point:
+                    yield sample("_sum", point["sum"])
+                below = 0
+                edges = [*map(str, map(float, point.get("explicitBounds", []))), "+Inf"]
+                for le, count in zip(edges, point.get("bucketCounts", []), strict=False):
+                    below += int(count)
+                    yield sample("_bucket", float(below), le=le)
+
+
+def texts(of: dict[str, Any]) -> dict[str, str]:
+    found = {}
+    for one in of.get("attributes", []):
+        ((kind, value),) = one["value"].items()
+        if kind == "arrayValue":
+            value = ", ".join(item["stringValue"] for item in value.get("values", []))
+        found[one["key"]] = str(value).lower() if kind == "boolValue" else str(value)
+    return {key: value for key, value in found.items() if value}
+
+
+@needs_corpus
+def test_plain_python_reads_the_same_samples_of_a_capture():
+    file = SHARED / "corpus" / "otlp" / "otel-tui" / "test_data.json"
+    with file.open("rb") as stream:
+        (batch,) = otlp.read(stream)
+    named = {
+        one["series_no"]: (one["name"], tuple((label["key"], label["value"]) for label in one["labels"]))
+        for one in batch.rows["series"].to_dicts()
+    }
+    sample = batch.rows["sample"].with_columns(at=pl.col("at").dt.epoch("us"))
+    found = Counter((line, *named[number], at, value) for line, number, at, value in sample.iter_rows())
+    lines = enumerate(file.read_bytes().splitlines(), 1)
+    assert found == Counter((number, *one) for number, line in lines for one in plain_samples(line))
+
+
 def a_request() -> ExportTraceServiceRequest:
     request = ExportTraceServiceRequest()
     for number in (1, 2, 3):

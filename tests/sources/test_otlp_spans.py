@@ -81,7 +81,8 @@ def test_a_span_says_what_stands_in_it_and_nothing_more():
 
 
 def test_a_duration_is_that_of_the_nanoseconds():
-    assert row(endTimeUnixNano=str(START + 581139001))["duration_s"] == 0.581139001
+    taken = [row(endTimeUnixNano=str(START + ns))["duration_s"] for ns in (0, 1, 581139000)]
+    assert taken == [0.0, 1e-9, 0.581139]
 
 
 def test_a_row_has_the_line_of_its_envelope_and_blank_lines_count():
@@ -277,6 +278,19 @@ def test_a_line_that_is_no_envelope_is_one_reject(line, reason):
     good = an_envelope(a_span())
     ((number, why),) = rejects(good, line, good)
     assert (number, why.startswith(reason), rows(good, line, good)["line"].to_list()) == (2, True, [1, 3])
+
+
+def test_an_object_on_two_lines_does_not_make_up_for_two_objects_on_one():
+    around = [an_envelope(a_span())] * 10
+    assert [line for line, _ in rejects(*around, '{"resourceSpans":[]}' * 2, "{", "}", *around)] == [
+        11,
+        12,
+        13,
+    ]
+
+
+def test_a_file_that_begins_with_null_is_read():
+    assert [line for line, _ in rejects("null", an_envelope(a_span()))] == [1]
 
 
 @pytest.mark.parametrize("line", ['{"resourceSpans":[]}', '{"resourceSpans":null}', '{"resourceSpans":[{}]}'])

@@ -26,6 +26,19 @@ def named(name: str) -> tuple[str | None, str | None, float, bool]:
         ("vllm:prefix_cache_hits", ("engine_sample", "prefix_hits_tokens", 1.0, True)),
         ("ray_vllm_prefix_cache_hits_total", ("engine_sample", "prefix_hits_tokens", 1.0, True)),
         ("vllm.time_to_first_token_seconds_sum", ("engine_sample", "ttft_sum_s", 1.0, True)),
+        ("tgi_queue_size", ("engine_sample", "waiting_requests", 1.0, False)),
+        ("tgi_request_duration_sum", ("engine_sample", "e2e_sum_s", 1.0, True)),
+        ("trtllm_kv_cache_utilization", ("engine_sample", "kv_cache_usage_ratio", 1.0, False)),
+        ("nv_inference_queue_duration_us", ("engine_sample", "queue_sum_s", 1e-6, True)),
+        ("nv_inference_first_response_histogram_ms_sum", ("engine_sample", "ttft_sum_s", 0.001, True)),
+        ("nv_gpu_utilization", ("gpu_sample", "gpu_util_ratio", 1.0, False)),
+        (
+            "dynamo_component_kvstats_gpu_cache_usage_percent",
+            ("engine_sample", "kv_cache_usage_ratio", 1.0, False),
+        ),
+        ("dynamo_frontend_requests_total", (None, None, 1.0, False)),
+        ("nvidia_smi.memory.used", ("gpu_sample", "fb_used_bytes", 1048576, False)),
+        ("nvidia_smi.pci.tx_util", ("gpu_sample", "pcie_tx_bytes_per_s", 1000, False)),
         ("sglang:num_queue_reqs", ("engine_sample", "waiting_requests", 1.0, False)),
         ("deepseek_diagnostics.decode_latency.p99", ("engine_sample", "decode_p99_s", 0.001, False)),
         ("llm.engine.kv_cache.eviction_count", ("engine_sample", "evictions", 1.0, True)),
@@ -39,6 +52,19 @@ def named(name: str) -> tuple[str | None, str | None, float, bool]:
 )
 def test_a_name_says_record_field_factor_and_whether_it_counts(name: str, described):
     assert named(name) == described
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "field"),
+    [
+        ("sglang:cached_tokens_total", {"cache_source": "device"}, "prefix_hits_tokens"),
+        ("sglang:cached_tokens_total", {"cache_source": "total"}, None),
+        ("sglang:num_queue_reqs", {"priority": ""}, "waiting_requests"),
+        ("sglang:num_queue_reqs", {"priority": "3"}, None),
+    ],
+)
+def test_a_series_that_would_count_twice_is_no_field(name: str, labels: dict[str, str], field: str | None):
+    assert describe(name, labels).field == field
 
 
 def test_no_name_stands_for_two_fields():

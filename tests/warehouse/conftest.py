@@ -11,7 +11,6 @@ from tracemortem import folders
 from tracemortem.warehouse.build import build
 from tracemortem.warehouse.store import Store
 
-EVENT = {"line": pl.UInt64(), "at": pl.Datetime("us", "UTC"), "kind": pl.String(), "text": pl.String()}
 REJECT = {"line": pl.UInt64(), "reason": pl.String(), "excerpt": pl.String()}
 
 

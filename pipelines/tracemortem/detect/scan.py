@@ -12,10 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+# A normal distribution's standard deviation: its median absolute deviation times this, ...
+NORMAL = 1.4826
+# ... or, where half of the values may lie too high, the distance of its 5 % and 25 % quantiles over this.
 LOWER = 0.9704
-NORMAL = 1.4826  # standard deviation over median absolute deviation, for a normal distribution
-
-NOISE_MINUTES = (5, 10, 20, 30, 60)  # lengths of stretches at which noise is measured: those of most spikes
+# Fewer stretches than this may be half spike.
+FEW = 48
+# Lengths of stretches at which noise is measured: those of most spikes.
+NOISE_MINUTES = (5, 10, 20, 30, 60)
 
 
 @dataclass(frozen=True)
@@ -66,15 +70,17 @@ class Noise:
         return float(np.interp(minutes, self.minutes, self.factors))
 
 
-def overdispersion(slow: NDArray[np.int64], requests: NDArray[np.int64], usual: float, *, is_first: bool) -> Noise:
+def overdispersion(
+    slow: NDArray[np.int64], requests: NDArray[np.int64], usual: float, *, is_first: bool
+) -> Noise:
     """The noise of a service whose share of slow requests is `usual`.
 
     slow, requests  by minute, of quiet minutes only (0 elsewhere)
+    is_first        whether spikes may still be among them, since none is known yet
 
-    From the median absolute deviation of Pearson residuals of stretches of each length, so that a spike not
-    yet known does not inflate it. Only stretches that expect two slow requests tell noise from the grain of
-    whole numbers, and it takes twelve of them, or a spike that fills three of six would pass for noise.
-    Lengths that lack them are interpolated, from 1 for no length at all.
+    From the spread of Pearson residuals of stretches of each length, robust, so that what spikes remain do
+    not inflate it. Only stretches that expect two slow requests tell noise from the grain of whole numbers,
+    and it takes twelve of them. Lengths that lack them are interpolated, from 1 for no length at all.
     """
     minutes, factors = [0.0], [1.0]
     for length in NOISE_MINUTES:
@@ -83,7 +89,7 @@ def overdispersion(slow: NDArray[np.int64], requests: NDArray[np.int64], usual: 
         if np.count_nonzero(ample) < 12:
             continue
         residuals = (k[ample] - n[ample] * usual) / np.sqrt(n[ample] * usual * (1 - usual))
-        if is_first and residuals.size < 48:
+        if is_first and residuals.size < FEW:
             low, high = np.quantile(residuals, (0.05, 0.25))
             deviation = float(high - low) / LOWER
         else:
@@ -100,9 +106,8 @@ def excursions(
 
     silence  minutes at which whatever ran before is closed
 
-    A minute counts for at most `evidence`, either way, so that one terrible minute can be found but cannot
-    carry a run across an hour of quiet. A run ends at its peak once the sum has fallen by `evidence` from
-    there: that much says the spike is over, and what follows is another one.
+    A run ends at its peak once the sum has fallen by `evidence` from there: that much says the spike is over,
+    however long it was, and what follows is another one.
     """
     total = peak = 0.0
     first = last = 0
@@ -110,7 +115,7 @@ def excursions(
         if total <= 0:
             total = peak = 0.0
             first = minute
-        total += min(max(weight, -evidence), evidence)
+        total += weight
         if total > peak:
             peak, last = total, minute + 1
         if total <= 0 or peak - total >= evidence or silence[minute]:

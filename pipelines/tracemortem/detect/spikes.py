@@ -22,8 +22,8 @@ def spikes(requests: pl.DataFrame, watch: Watch) -> list[Spike]:
               are apart
 
     A binomial scan of the requests beyond the usual quantile of their time (see scan), which is taken from
-    the quiet hours around (see usual); so a daily swing of twice and a half or more within a few hours is
-    taken for a spike, and what lasts longer than half of its day for usual.
+    the quiet hours around (see usual). So a daily swing to three times the night's latency may be taken for a
+    spike, and what lasts for half of its day or longer for usual.
     """
     parted = by_service(requests, watch.column, watch.number("day_reach_minutes"))
     found = [spike for arrivals in parted for spike in _of(arrivals, watch)]

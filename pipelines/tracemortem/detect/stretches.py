@@ -17,6 +17,9 @@ from tracemortem.detect.watches import Watch
 
 # Simulated weeks settle in three or four; one that still swings between two answers keeps the last.
 ROUNDS = 8
+# Of the stretches near, less than the median: half of a short recording may be spike, and quiet stretches
+# that are taken for slow at first are cleared in the next round.
+NEAR_RANK = 0.4
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,8 @@ def _levels(
     for quantile in watch.quantiles:
         blocks = usual.local_quantile(table, quantile, reach)
         if is_first:
-            near = usual.first_guess(table, quantile, reach)
-            day = usual.first_guess(table, quantile, int(watch.number("day_reach_minutes")))
+            near = usual.first_guess(table, quantile, reach, NEAR_RANK)
+            day = usual.first_guess(table, quantile, int(watch.number("day_reach_minutes")), 0.5)
             guess = np.minimum(near, day + np.log(watch.number("candidate_ratio")))
             blocks = np.where(np.isnan(guess), blocks, guess)
         if np.isnan(blocks).any():

@@ -14,7 +14,6 @@ from tracemortem.detect.arrivals import Arrivals
 
 # Width of a histogram bin in log seconds: 2 %, and quantiles are interpolated within it.
 BIN = 0.02
-LOWQ = 0.4
 # Quiet minutes that a pool needs, over its reach: a few stray ones amid a long spike are part of the spike.
 QUIET = 1 / 3
 # Requests expected beyond a quantile that is taken from a pool; fewer would make it a guess.
@@ -59,12 +58,14 @@ def histogram(arrivals: Arrivals, quiet: NDArray[np.bool_], block_minutes: int) 
     return Histogram(counted.reshape(blocks, bins), minutes, low, block_minutes)
 
 
-def first_guess(table: Histogram, quantile: float, reach_minutes: int) -> NDArray[np.float64]:
+def first_guess(table: Histogram, quantile: float, reach_minutes: int, rank: float) -> NDArray[np.float64]:
     """The usual quantile by block (log seconds) while nothing is known about which minutes are quiet.
 
-    The median over the stretches within reach of each stretch's own quantile: up to half of them may be spike
-    without moving it far. A stretch is as many blocks as it takes for the quantile to be more than a maximum.
-    NaN where no stretch within reach has the requests.
+    rank  0 to 1, which of the stretches within reach, ordered by their own quantile, is taken for usual: as
+          long as less than 1 - rank of them is spike, it is a quiet one
+
+    A stretch is as many blocks as it takes for the quantile to be more than a maximum. NaN where no stretch
+    within reach has the requests.
     """
     counts = table.counts
     blocks = counts.shape[0]
@@ -82,7 +83,7 @@ def first_guess(table: Histogram, quantile: float, reach_minutes: int) -> NDArra
     windows = sliding_window_view(padded, 2 * reach + 1)
     known = ~np.isnan(windows).all(axis=1)
     guess = np.full(blocks, np.nan)
-    guess[known] = np.nanquantile(windows[known], LOWQ, axis=1)
+    guess[known] = np.nanquantile(windows[known], rank, axis=1)
     return guess
 
 

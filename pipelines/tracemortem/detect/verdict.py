@@ -82,8 +82,6 @@ def _case(arrivals: Arrivals, watch: Watch, level: Level, window: Window) -> _Ca
     shortfalls = []
     if ratio < watch.number("confirmed_ratio"):
         shortfalls.append(f"an incident stands at {watch.number('confirmed_ratio'):g} times or more")
-    if slow < least * requests:
-        shortfalls.append(f"an incident has {least:.1%} of requests or more that slow")
     if evidence < watch.number("confirmed_evidence"):
         shortfalls.append("noise alone comes that far now and then")
     if requests < watch.number("confirmed_requests"):

@@ -30,8 +30,8 @@ def sources(
     returns   culprits by what they sent, then victims by slow requests; nothing if one network hides all
 
     A culprit sent more of the load than its baseline rate explains, by culprit_sigmas standard deviations
-    of a Poisson count, at least culprit_share of the whole excess, and culprit_lift times its usual share. Observed within, not owned by: a
-    network is the range in which requests were seen.
+    of a Poisson count, at least culprit_share of the whole excess, and culprit_lift times its usual share.
+    Observed within, not owned by: a network is the range in which requests were seen.
     """
     total, largest = frame.select(total=pl.col("requests").sum(), largest=pl.col("requests").max()).row(0)
     if not total or largest > settings["void_share"] * total:

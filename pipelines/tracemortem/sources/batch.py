@@ -46,6 +46,7 @@ class Batch:
     records     records seen: spans, data points, log records, samples, access lines, events
     bytes_read  decompressed bytes this batch consumed
     stored      records that became rows
+    clock       where the times of records that carry none come from, as it is reported; "": all carry theirs
     """
 
     rows: Mapping[str, pl.DataFrame]
@@ -53,6 +54,7 @@ class Batch:
     records: int
     bytes_read: int
     stored: int
+    clock: str = ""
 
 
 def rejected(lines: pl.DataFrame) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """The series of one exposition: each distinct key parsed once, numbered, and described."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,6 +111,29 @@ class Catalogue:
             },
             schema=_KEYS,
         )
+
+    def series(self, named: Sequence[tuple[str, Mapping[str, str]]]) -> list[int]:
+        """The numbers of series given by name and labels, not as a text."""
+        labelled = [
+            (name, {label: value for label, value in labels.items() if value}) for name, labels in named
+        ]
+        order = sorted((describe(name, labels).rank, at) for at, (name, labels) in enumerate(labelled))
+        numbers = [0] * len(labelled)
+        for _, at in order:
+            name, labels = labelled[at]
+            identity = (name, tuple(sorted(labels.items())))
+            if identity not in self._by_identity:
+                self._by_identity[identity] = self._add(describe(name, labels), name, identity[1])
+            numbers[at] = self._by_identity[identity]
+        return numbers
+
+    def of_label(self, described: Described, name: str, labels: Mapping[str, str]) -> int:
+        """The number of the series whose value stands in a label of this one."""
+        given = tuple(sorted((label, value) for label, value in labels.items() if value))
+        identity = (f"{name}#{described.field}", given)
+        if identity not in self._by_identity:
+            self._by_identity[identity] = self._add(described, name, given)
+        return self._by_identity[identity]
 
     def extras(self) -> pl.DataFrame:
         """Columns key, extra_no, extra_value: the series whose value stands in a label of the key's."""

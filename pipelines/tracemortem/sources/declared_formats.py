@@ -11,13 +11,18 @@ import polars as pl
 
 from tracemortem import declared, folders
 from tracemortem.errors import DefinitionError
+from tracemortem.sources.clock import Clock
 from tracemortem.sources.lines import TextFormat, parse
 from tracemortem.sources.log_format import Directive, compiled, reading
 from tracemortem.sources.records import record
 
 _KEYS = (
     "format", "title", "url", "record", "preference", "line", "log_format", "fields", "samples", "refuses",
+    "json", "comment", "last_resort",
 )  # fmt: skip
+
+# what samples without a zone, or counted from a beginning, are read by
+_SAMPLED = Clock(first_at=datetime(2026, 2, 3, 11, 2, 7, tzinfo=UTC))
 
 
 @cache
@@ -37,7 +42,7 @@ def load(folder: Path) -> tuple[TextFormat, ...]:
 
 def _one(path: Path) -> tuple[int, TextFormat]:
     text = declared.load(path, known=_KEYS, required=("format", "title", "url", "samples", "refuses"))
-    form = _from_line(text, path) if "line" in text else _from_log_format(text, path)
+    form = _from_fields(text, path) if "line" in text or "json" in text else _from_log_format(text, path)
     _hold_to_samples(form, text["samples"], path)
     _hold_to_refusals(form, text["refuses"], path)
     return int(text.get("preference", 1)), form
@@ -46,15 +51,17 @@ def _one(path: Path) -> tuple[int, TextFormat]:
 def _from_log_format(text: Mapping[str, Any], path: Path) -> TextFormat:
     form = compiled(Directive(text["format"], "default", str(text.get("log_format", ""))))
     if isinstance(form, str):
-        raise _faulty(path, f"format {text['format']!r} cannot be read", form, "write line: or log_format:")
+        raise _faulty(
+            path, f"format {text['format']!r} cannot be read", form, "write line:, json: or log_format:"
+        )
     return TextFormat(text["format"], text["title"], form.pattern, form.readings)
 
 
-def _from_line(text: Mapping[str, Any], path: Path) -> TextFormat:
+def _from_fields(text: Mapping[str, Any], path: Path) -> TextFormat:
     name = text["format"]
     readings = []
     for group, columns in (text.get("fields") or {}).items():
-        if f"(?P<{group}>" not in text["line"]:
+        if "line" in text and f"(?P<{group}>" not in text["line"]:
             raise _faulty(
                 path, f"format {name!r} reads a group that is not in its line", group, "name it there"
             )
@@ -64,8 +71,16 @@ def _from_line(text: Mapping[str, Any], path: Path) -> TextFormat:
                 raise _faulty(
                     path, f"format {name!r} gives {column!r}", f"columns are {known}", "use one of them"
                 )
-            readings.append(reading(column, group, how))
-    form = TextFormat(name, text["title"], text["line"], tuple(readings))
+            readings += [reading(column, group, one) for one in (how if isinstance(how, list) else [how])]
+    form = TextFormat(
+        name,
+        text["title"],
+        text.get("line", ""),
+        tuple(readings),
+        text.get("comment", ""),
+        tuple(text.get("json", ())),
+        bool(text.get("last_resort", False)),
+    )
     try:
         pl.Series([""]).str.extract_groups(form.pattern)
     except pl.exceptions.ComputeError as error:
@@ -83,7 +98,7 @@ def _from_line(text: Mapping[str, Any], path: Path) -> TextFormat:
 
 def _hold_to_samples(form: TextFormat, samples: Sequence[Mapping[str, Any]], path: Path) -> None:
     for number, sample in enumerate(samples, start=1):
-        rows, rejects = parse(_lines(sample["line"]), form)
+        rows, rejects = parse(_lines(sample["line"]), form, _SAMPLED)
         if rejects.height:
             why = rejects["reason"][0]
             raise _faulty(

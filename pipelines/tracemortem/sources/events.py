@@ -52,11 +52,11 @@ def _event(text: str) -> tuple[datetime, str, str] | str:
             return f"no text under {key!r}"
     try:
         at = datetime.fromisoformat(entry["time"])
-    except ValueError:
+        if at.tzinfo is None:
+            return f"time has no zone: {entry['time'][:40]}"
+        return at.astimezone(UTC), entry["kind"], entry["text"]
+    except (ValueError, OverflowError):
         return f"time is not RFC 3339: {entry['time'][:40]}"
-    if at.tzinfo is None:
-        return f"time has no zone: {entry['time'][:40]}"
-    return at.astimezone(UTC), entry["kind"], entry["text"]
 
 
 def _frame(

@@ -1,4 +1,4 @@
-"""Prometheus text, any number of scrapes one after another -> series and samples.
+"""Prometheus text and OpenMetrics, any number of scrapes one after another -> series and samples.
 
 The text before a value is one key: each distinct key is parsed once, escapes and all, and the rest is
 column-wise. (A regular expression over every line takes 0.6 CPU s for 42 MB, a find and two slices 0.1.)
@@ -12,6 +12,8 @@ import polars as pl
 from tracemortem.sources import blocks
 from tracemortem.sources.batch import SAMPLE, SERIES, Batch, rejected
 from tracemortem.sources.catalogue import Catalogue
+from tracemortem.sources.clock import Clock
+from tracemortem.sources.rounds import Rounds
 from tracemortem.sources.series import without_blanks
 
 # A whole number below is seconds (OpenMetrics), from there on milliseconds: as seconds 1e11 is the year 5138,
@@ -19,33 +21,45 @@ from tracemortem.sources.series import without_blanks
 _MILLISECONDS_FROM = 10**11
 _MILLISECONDS_TO = 10**14
 _META = r"^#[ \t]*(?:TYPE|UNIT)[ \t]"
-_EXEMPLAR = r" # \{[^{}]*\} \S+(?: \S+)?$"
+_EXEMPLAR = r' # \{(?:[^"{}]|"(?:[^"\\]|\\.)*")*\} \S+(?: \S+)?$'
 _SAMPLE = r"^(?P<key>[^\s{]*[ \t]*(?:\{.*\})?)[ \t]*(?P<number>\S+)(?:[ \t]+(?P<stamp>\S+))?$"
 
 
-def read(stream: BinaryIO) -> Iterator[Batch]:
+def read(stream: BinaryIO, clock: Clock | None = None, *, is_dump: bool = False) -> Iterator[Batch]:
     """The samples of an exposition as rows of `series` and `sample`; every sample is stored or a reject.
 
-    A series is given in the batch where it first occurs. vllm:cache_config_info carries its figures in
-    labels: they become series and samples of their own beside it, while the record stays the one line.
+    clock    the times of samples without a timestamp, scrape by scrape; None: they are rejects
+    is_dump  timestamps are milliseconds whatever their size, as promtool tsdb dump writes them
+
+    A scrape ends where a series without a timestamp comes again. A series is given in the batch where it
+    first occurs. vllm:cache_config_info carries its figures in labels: they become series and samples of
+    their own beside it, while the record stays the one line.
     """
-    catalogue = Catalogue()
+    catalogue, rounds = Catalogue(), Rounds()
     for block in blocks.blocks(stream):
         if block.overlong is not None:
             rows = {"series": pl.DataFrame(schema=dict(SERIES)), "sample": pl.DataFrame(schema=dict(SAMPLE))}
             yield Batch(rows, blocks.overlong(block), 1, block.bytes_read, 0)
         else:
-            yield _batch(block, catalogue)
+            yield _batch(block, catalogue, rounds, clock or Clock(), 0 if is_dump else _MILLISECONDS_FROM)
 
 
-def _batch(block: blocks.Block, catalogue: Catalogue) -> Batch:
+def read_dump(stream: BinaryIO, clock: Clock | None = None) -> Iterator[Batch]:
+    """What promtool tsdb dump prints, whose timestamps are milliseconds."""
+    return read(stream, clock, is_dump=True)
+
+
+def _batch(
+    block: blocks.Block, catalogue: Catalogue, rounds: Rounds, clock: Clock, millis_from: int
+) -> Batch:
     lines = blocks.lines(block).with_columns(pl.col("text").str.strip_chars(" \t"))
     is_comment = lines["text"].str.starts_with("#")
     comments = lines["text"].filter(is_comment)
     catalogue.note(comments.filter(comments.str.contains(_META)))
     samples = _numbered(lines.filter(~is_comment & (lines["text"] != "")), catalogue)
-    samples = samples.with_columns(value=pl.col("number").cast(pl.Float64, strict=False), at=_at())
-    samples = samples.with_columns(reason=_reason())
+    samples = samples.with_columns(value=pl.col("number").cast(pl.Float64, strict=False), at=_at(millis_from))
+    samples, is_timed = _timed(samples, rounds, clock)
+    samples = samples.with_columns(reason=_reason(clock))
     kept = samples.filter(pl.col("reason").is_null())
     kept = kept.with_columns(value=without_blanks(pl.col("value").fill_nan(None), pl.col("name")))
     extras = kept.join(catalogue.extras(), on="key", how="inner")
@@ -59,7 +73,19 @@ def _batch(block: blocks.Block, catalogue: Catalogue) -> Batch:
         ),
     }
     rejects = rejected(samples.filter(pl.col("reason").is_not_null()))
-    return Batch(rows, rejects, samples.height, block.bytes_read, kept.height)
+    return Batch(
+        rows, rejects, samples.height, block.bytes_read, kept.height, clock.source if is_timed else ""
+    )
+
+
+def _timed(samples: pl.DataFrame, rounds: Rounds, clock: Clock) -> tuple[pl.DataFrame, bool]:
+    """The samples with the column round, and those without a timestamp placed; whether there were any."""
+    is_bare = samples["stamp"].is_null() & samples["series_no"].is_not_null()
+    if not is_bare.any():
+        return samples.with_columns(round=pl.lit(None, pl.Int64)), False
+    bare = samples.filter(is_bare).select("line", round=rounds.number(samples.filter(is_bare)["series_no"]))
+    samples = samples.join(bare, on="line", how="left", maintain_order="left")
+    return samples.with_columns(at=pl.coalesce("at", clock.at(pl.col("round")))), True
 
 
 def _numbered(lines: pl.DataFrame, catalogue: Catalogue) -> pl.DataFrame:
@@ -102,27 +128,25 @@ def _joined(parts: pl.DataFrame, catalogue: Catalogue) -> pl.DataFrame:
     return joined.with_columns(fault=pl.coalesce("fault", no_key))
 
 
-def _at() -> pl.Expr:
+def _at(millis_from: int) -> pl.Expr:
     whole = pl.col("stamp").cast(pl.Int64, strict=False)
-    size = whole.abs()
     micros = (
-        pl.when(size < _MILLISECONDS_FROM)
+        pl.when(whole.is_between(0, millis_from, closed="left"))
         .then(whole * 1_000_000)
-        .when(size < _MILLISECONDS_TO)
+        .when(whole.is_between(0, _MILLISECONDS_TO, closed="left"))
         .then(whole * 1000)
     )
-    decimal = pl.col("stamp").str.contains(".", literal=True)
-    seconds = pl.when(decimal).then(pl.col("stamp")).cast(pl.Float64, strict=False)
-    from_seconds = pl.when(seconds.abs() < _MILLISECONDS_FROM).then((seconds * 1e6).round())
+    seconds = pl.when(whole.is_null()).then(pl.col("stamp")).cast(pl.Float64, strict=False)
+    from_seconds = pl.when(seconds.is_between(0, _MILLISECONDS_FROM)).then((seconds * 1e6).round())
     return pl.coalesce(micros, from_seconds.cast(pl.Int64, strict=False)).cast(pl.Datetime("us", "UTC"))
 
 
-def _reason() -> pl.Expr:
+def _reason(clock: Clock) -> pl.Expr:
     return pl.coalesce(
         "fault",
         pl.when(pl.col("number").is_null() | (pl.col("number") == "")).then(pl.lit("no value")),
         pl.when(pl.col("value").is_null()).then(pl.format("the value is no number: {}", _short("number"))),
-        pl.when(pl.col("stamp").is_null()).then(pl.lit("no timestamp")),
+        pl.when(pl.col("stamp").is_null() & pl.col("at").is_null()).then(clock.lacking(pl.col("round"))),
         pl.when(pl.col("at").is_null()).then(pl.format("the timestamp is no time: {}", _short("stamp"))),
     )
 

@@ -3,11 +3,12 @@
 import glob
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tracemortem.errors import InputError
 from tracemortem.sources import declared_formats
+from tracemortem.sources.apache_format import apache_compiled, apache_directives
 from tracemortem.sources.lines import TextFormat
 from tracemortem.sources.log_format import compiled, directives
 from tracemortem.sources.opened import head
@@ -128,7 +129,10 @@ def _recognised(path: Path, shown: str) -> Found:
 
 
 def _as_access_log(file: Found, candidates: Sequence[TextFormat]) -> Found:
-    return _found(file.path, file.shown, which_format(head(file.path), candidates))
+    what = which_format(head(file.path), candidates)
+    if what.kind == "skipped" and file.fix:  # it is known better why, such as for JSON
+        return replace(file, kind="skipped")
+    return _found(file.path, file.shown, what)
 
 
 def _found(path: Path, shown: str, what: Recognised) -> Found:
@@ -139,10 +143,9 @@ def _directives(files: Iterable[Found]) -> Iterator[TextFormat]:
     for file in files:
         if file.kind == "log_format":
             text = head(file.path, _WHOLE_CONFIGURATION).decode("utf-8", "replace")
-            for directive in directives(text):
-                form = compiled(directive)
-                if isinstance(form, TextFormat):
-                    yield form
+            read = [compiled(directive) for directive in directives(text)]
+            read += [apache_compiled(directive) for directive in apache_directives(text)]
+            yield from (form for form in read if isinstance(form, TextFormat))
 
 
 def _check(given: str, files: Sequence[Found]) -> None:

@@ -45,8 +45,6 @@ def directives(text: str) -> list[Directive]:
 
 def compiled(directive: Directive) -> TextFormat | str:
     """The format that a directive writes, or a sentence saying why it is not read."""
-    if directive.escape == "json" or directive.body.lstrip().startswith("{"):
-        return f"log_format {directive.name} writes JSON, which is not read yet"
     parts = _VARIABLE.split(directive.body)
     variables = [quoted or plain for quoted, plain in zip(parts[1::3], parts[2::3], strict=True)]
     literals = parts[0::3]
@@ -61,9 +59,9 @@ def compiled(directive: Directive) -> TextFormat | str:
         shape = _shape(name, is_quoted, after)
         is_taken = name in wanted
         wanted.discard(name)  # a variable that stands twice is taken the first time
-        pattern += _literal(literal) + (f"(?P<{name}>{shape})" if is_taken else f"(?:{shape})")
+        pattern += exactly(literal) + (f"(?P<{name}>{shape})" if is_taken else f"(?:{shape})")
     # trailing blanks are lost on the way often enough
-    pattern = f"^{pattern}{_literal(literals[-1].rstrip())}[ \\t]*$"
+    pattern = f"^{pattern}{exactly(literals[-1].rstrip())}[ \\t]*$"
     return TextFormat(f"nginx:{directive.name}", f"nginx log_format {directive.name}", pattern, readings)
 
 
@@ -76,7 +74,8 @@ def _run_together(variables: list[str], literals: list[str]) -> set[str]:
     return together
 
 
-def _literal(text: str) -> str:
+def exactly(text: str) -> str:
+    """The text as a pattern that matches it, in the common subset."""
     # not re.escape: it escapes blanks and quotes too, which not every engine of the common subset takes
     return _META.sub(r"\\\g<0>", text)
 
@@ -104,7 +103,7 @@ def _readings(variables: set[str]) -> Iterator[Reading]:
 
 
 def reading(column: str, group: str, how: Mapping[str, Any]) -> Reading:
-    """A reading as declared: keys extract, time, times, list, none."""
+    """A reading as declared: keys extract, time, times, list, none, zone, minus, escape."""
     return Reading(
         column,
         group,
@@ -113,6 +112,9 @@ def reading(column: str, group: str, how: Mapping[str, Any]) -> Reading:
         float(how.get("times", 1)),
         how.get("list"),
         tuple(how.get("none", ())),
+        how.get("zone", ""),
+        how.get("minus", ""),
+        how.get("escape", "backslash"),
     )
 
 

@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
-import polars as pl
 
-from tracemortem.sources import events
-from tracemortem.sources.lines import TextFormat
+from tracemortem.sources import events, recognise_metrics, wrapped
+from tracemortem.sources.apache_format import apache_compiled, apache_directives
+from tracemortem.sources.lines import TextFormat, reads
 from tracemortem.sources.log_format import Directive, compiled, directives
 from tracemortem.sources.opened import HEAD, foreign
 
 LINES = 200
 _AT_LEAST = 0.5
+_STAMP = 10  # digits of a timestamp, with the blank before it
 _OTLP = (
     "resourceSpans",
     "resourceMetrics",
@@ -26,7 +27,7 @@ _OTLP_BEGINS = re.compile(rf'\s*\{{\s*"(?:{"|".join(_OTLP)})"')
 _JSON_BEGINS = re.compile(r'\s*(?:\{|\[\s*[\[{"])')  # a line may well begin with [time]
 _SAMPLE = re.compile(
     r"(?:[a-zA-Z_:][a-zA-Z0-9_:.]*)?(?:[ \t]*\{.*\})?[ \t]*[+-]?(?:[0-9.]+(?:e[+-]?[0-9]+)?|inf|nan)"
-    r"(?P<stamp>[ \t]+-?[0-9.]{10,})?[ \t]*(?: # \{.*)?",
+    r"(?P<stamp>[ \t]+-?[0-9.]+)?[ \t]*(?: # \{.*)?",
     re.IGNORECASE,
 )
 
@@ -54,11 +55,11 @@ def recognise(head: bytes) -> Recognised:
     if not lines:
         return Recognised("skipped", "unknown", "it holds nothing but blank lines", "check the export")
     text = "\n".join(lines)
+    if told := recognise_metrics.tell(lines, text):
+        return Recognised(*told)
     if _JSON_BEGINS.match(text) and not _SAMPLE.fullmatch(lines[0]):
         return _json(lines, text)
-    if "log_format" in text and (found := directives(text)):
-        return _log_formats(found)
-    return _metrics_text(lines) or Recognised("text", "unknown", "text")
+    return _configuration(text) or _metrics_text(lines) or Recognised("text", "unknown", "text")
 
 
 def which_format(head: bytes, candidates: Sequence[TextFormat]) -> Recognised:
@@ -68,9 +69,10 @@ def which_format(head: bytes, candidates: Sequence[TextFormat]) -> Recognised:
                  and then the one that stands first
     """
     lines = whole_lines(head)[:LINES]
-    texts = pl.Series(lines, dtype=pl.String)
-    scored = [(texts.str.contains(form.pattern).sum(), len(form.columns), form) for form in candidates]
-    read, _, best = max(scored, key=lambda entry: entry[:2])
+    texts = wrapped.bare(lines)
+    scored = [(reads(texts, form), not form.is_last_resort, len(form.columns), form) for form in candidates]
+    read, _, _, best = max(scored, key=lambda entry: entry[:3])
+    lines = texts.to_list()
     extent = f"{read} of the first {len(lines)} lines"
     if read and read >= _AT_LEAST * len(lines):
         return Recognised("access_log", best.name, f"{best.title} reads {extent}", text_format=best)
@@ -108,7 +110,7 @@ def _json(lines: list[str], text: str) -> Recognised:
     document = keys[0] if keys else _parsed(text)
     shown = ", ".join(sorted(document)[:6]) if isinstance(document, (dict, set)) and document else ""
     return Recognised(
-        "skipped",
+        "text",
         "unknown",
         f"JSON that is no telemetry known here{f' (keys {shown})' if shown else ''}",
         "leave it out, or export it as OTLP JSON lines, Prometheus text or an access log",
@@ -122,18 +124,29 @@ def _parsed(text: str) -> object:
         return None
 
 
-def _log_formats(found: Sequence[Directive]) -> Recognised:
+def _configuration(text: str) -> Recognised | None:
+    if "log_format" in text and (found := directives(text)):
+        return _log_formats("nginx log_format", found, [compiled(one) for one in found])
+    if logged := apache_directives(text):
+        return _log_formats("Apache LogFormat", logged, [apache_compiled(one) for one in logged])
+    return None
+
+
+def _log_formats(of: str, found: Sequence[Directive], read: Sequence[TextFormat | str]) -> Recognised:
     names = ", ".join(directive.name for directive in found)
-    refused = [why for directive in found if isinstance(why := compiled(directive), str)]
-    return Recognised("log_format", f"nginx log_format {names}", "; ".join([f"it defines {names}", *refused]))
+    refused = [why for why in read if isinstance(why, str)]
+    return Recognised("log_format", f"{of} {names}", "; ".join([f"it defines {names}", *refused]))
 
 
 def _metrics_text(lines: list[str]) -> Recognised | None:
     samples = [line for line in lines if not line.lstrip().startswith("#")][:LINES]
-    is_typed = any(re.match(r"#[ \t]*(?:TYPE|HELP)[ \t]", line) for line in lines)
+    is_typed = any(re.match(r"#[ \t]*(?:(?:TYPE|HELP)[ \t]|EOF$)", line) for line in lines)
     matches = [match for line in samples if (match := _SAMPLE.fullmatch(line))]
-    is_plain_table = not is_typed and not any("{" in match[0] or match["stamp"] for match in matches)
+    is_plain_table = not is_typed and not any(
+        "{" in match[0] or len(match["stamp"] or "") > _STAMP for match in matches
+    )
     if not matches or is_plain_table or len(matches) < _AT_LEAST * len(samples):
         return None
     reason = f"{len(matches)} of the first {len(samples)} lines are samples of Prometheus text"
-    return Recognised("metrics_text", "prometheus_text", reason)
+    is_dump = bool(samples) and samples[0].startswith("{__name__=")
+    return Recognised("metrics_text", "tsdb_dump" if is_dump else "prometheus_text", reason)

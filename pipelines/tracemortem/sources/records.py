@@ -20,7 +20,7 @@ TYPES: Mapping[str, pl.DataType] = {
     "boolean": pl.Boolean(),
     "timestamptz": pl.Datetime("us", "UTC"),
 }
-_KEYS = frozenset({"type", "unit", "about", "from", "times", "counter", "label", "labels"})
+_KEYS = frozenset({"type", "unit", "about", "from", "times", "counter", "label", "labels", "without"})
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Column:
     aliases     (name, factor to our unit) pairs, newest name first
     is_counter  only ever grows, but for restarts
     label       the value stands in this label of the alias, not in its sample
+    without     (label, value): a series that has it is the sum of others, and no field
     labels      the value is that of the first of these labels that is there
     """
 
@@ -41,6 +42,7 @@ class Column:
     is_counter: bool
     label: str | None
     labels: tuple[str, ...]
+    without: tuple[tuple[str, str], ...] = ()
 
 
 @cache
@@ -85,4 +87,5 @@ def _column(name: str, entry: Any, where: str) -> Column:
         bool(entry.get("counter", False)),
         entry.get("label"),
         tuple(entry.get("labels", ())),
+        tuple((entry.get("without") or {}).items()),
     )

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from tracemortem.sources import declared_formats, events, exposition, lines, otlp
+from tracemortem.sources import clocked, declared_formats, events, lines, otlp
 from tracemortem.sources.batch import Batch
+from tracemortem.sources.clock import Told, clock
 from tracemortem.sources.find import Found
 from tracemortem.sources.opened import opened
 
 _READERS: Mapping[str, Callable[[BinaryIO], Iterator[Batch]]] = {
     "otlp": otlp.read,
-    "metrics_text": exposition.read,
     "events": events.read,
 }
 
@@ -25,15 +25,19 @@ class Known:
     title: str
 
 
-def read(found: Found) -> Iterator[Batch]:
+def read(found: Found, told: Told | None = None) -> Iterator[Batch]:
     """The batches of a file, as `survey` found it. A skipped file and an nginx configuration hold none.
 
+    told     what the user says of times that files leave out
     raises   InputError where the file cannot be opened, or its gzip is damaged, cut off or a bomb
     """
-    if found.kind in _READERS or found.text_format is not None:
+    if found.format in clocked.READERS:
+        with opened(found.path) as stream:
+            yield from clocked.READERS[found.format](stream, clock(found.path, told or Told()))
+    elif found.kind in _READERS or found.text_format is not None:
         with opened(found.path) as stream:
             if found.text_format is not None:
-                yield from lines.read(stream, found.text_format)
+                yield from lines.read(stream, found.text_format, clock(found.path, told or Told()))
             else:
                 yield from _READERS[found.kind](stream)
 
@@ -46,8 +50,9 @@ def known() -> tuple[Known, ...]:
             "otlp",
             "OTLP as JSON lines: spans, metrics and logs, as the Collector writes them",
         ),
-        Known("prometheus_text", "metrics_text", "Prometheus text with timestamps, any number of scrapes"),
+        *(Known(*one) for one in clocked.KNOWN),
         Known("events_json_lines", "events", "events as JSON lines with time, kind and text"),
         Known("nginx:NAME", "access_log", "any nginx log_format directive found among the inputs"),
+        Known("apache:NAME", "access_log", "any Apache LogFormat directive found among the inputs"),
         *(Known(form.name, "access_log", form.title) for form in declared_formats.formats()),
     )

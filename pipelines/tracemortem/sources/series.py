@@ -47,6 +47,9 @@ def describe(name: str, labels: Mapping[str, str]) -> Described:
     if found is None:
         return _owned(None, None, 1.0, labels)
     owner, column, rank = found
+    is_part = name.startswith("sglang:") and labels.get("priority")  # the series without it is the sum of all
+    if is_part or any(labels.get(label) == value for label, value in column.without):
+        return _owned(None, None, 1.0, labels)
     return _owned(owner, column, column.aliases[rank][1], labels, rank)
 
 

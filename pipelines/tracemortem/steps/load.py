@@ -11,8 +11,9 @@ import polars as pl
 
 from tracemortem import __version__
 from tracemortem.progress import stage
-from tracemortem.settings import Settings, networks
+from tracemortem.settings import Settings, instant, networks
 from tracemortem.sources import addresses, find, registry
+from tracemortem.sources.clock import Told
 from tracemortem.steps import opened
 from tracemortem.warehouse.store import Store
 
@@ -25,6 +26,8 @@ def load(settings: Settings) -> float:
     raises   InputError for what cannot be read as what it is, WarehouseError if the file is in use
     """
     found = find.survey(settings.inputs)
+    start = None if settings.start is None else instant(settings.start, settings.timezone, "--start")
+    told = Told(start, settings.every_s, settings.timezone)
     with opened.store(settings) as store:
         store.begin_run(
             started_at=opened.now(),
@@ -34,7 +37,7 @@ def load(settings: Settings) -> float:
         store.record_thresholds(opened.thresholds(settings))
         records = rejects = 0
         for file in found:
-            read, refused = _load(store, file)
+            read, refused = _load(store, file, told)
             records, rejects = records + read, rejects + refused
         _addresses(store, networks(settings.trusted_proxies))
     return rejects / records if records else 0.0
@@ -49,7 +52,7 @@ def sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _load(store: Store, file: find.Found) -> tuple[int, int]:
+def _load(store: Store, file: find.Found, told_times: Told) -> tuple[int, int]:
     """One file; returns its records and rejects, as they were if its content is loaded already."""
     digest = sha256(file.path)
     if store.has(digest):
@@ -70,7 +73,7 @@ def _load(store: Store, file: find.Found) -> tuple[int, int]:
         ) as into,
     ):
         if not is_skipped:
-            for batch in registry.read(file):
+            for batch in registry.read(file, told_times):
                 into.append(
                     batch.rows,
                     batch.rejects,

@@ -14,14 +14,13 @@ def publish(settings: Settings) -> tuple[str, ...]:
     published = settings.published()
     work = _work(published)
     with stage("publishing"):
-        warnings = put(
+        return put(
             work,
             published,
             sql=folders.folder("sql"),
             published_at=opened.now(),
             product_version=__version__,
         )
-    return warnings
 
 
 def discard(settings: Settings) -> None:

@@ -1,0 +1,46 @@
+"""The readers that may need to be told when: format -> reader, and what `formats` says of it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import BinaryIO
+
+from tracemortem.sources import (
+    dcgmi,
+    exposition,
+    kubernetes_events,
+    netstat,
+    nvidia_csv,
+    nvidia_query,
+    prometheus_json,
+    vllm_log,
+)
+from tracemortem.sources.batch import Batch
+from tracemortem.sources.clock import Clock
+
+READERS: Mapping[str, Callable[[BinaryIO, Clock], Iterator[Batch]]] = {
+    "prometheus_text": exposition.read,
+    "tsdb_dump": exposition.read_dump,
+    "prometheus_json": prometheus_json.read,
+    "victoriametrics_export": prometheus_json.read_export,
+    "nvidia_smi_csv": nvidia_csv.read,
+    "nvidia_smi_xml": nvidia_query.read_xml,
+    "nvidia_smi_text": nvidia_query.read_text,
+    "dcgmi_dmon": dcgmi.read,
+    "vllm_log": vllm_log.read,
+    "netstat": netstat.read,
+    "kubernetes_events": kubernetes_events.read,
+}
+
+# name, kind, title
+KNOWN: tuple[tuple[str, str, str], ...] = (
+    ("prometheus_text", "metrics_text", "Prometheus text and OpenMetrics, any number of scrapes"),
+    ("tsdb_dump", "metrics_text", "what `promtool tsdb dump` prints, and dump-openmetrics"),
+    ("prometheus_json", "metrics_json", "answers of the Prometheus HTTP API: query_range, query"),
+    ("victoriametrics_export", "metrics_json", "JSON lines of VictoriaMetrics, /api/v1/export"),
+    ("nvidia_smi_csv", "metrics_text", "nvidia-smi --query-gpu=... --format=csv"),
+    ("nvidia_smi_xml", "metrics_text", "nvidia-smi -q -x, once or in a loop"),
+    ("nvidia_smi_text", "metrics_text", "nvidia-smi -q, once or in a loop"),
+    ("dcgmi_dmon", "metrics_text", "dcgmi dmon, with --start and --every"),
+    ("vllm_log", "metrics_text", "the lines in which vLLM logs its statistics"),
+    ("netstat", "metrics_text", "netstat -s, once or in a loop, with --start and --every"),
+    ("kubernetes_events", "events", "kubectl get events -o json, once or watched"),
+)

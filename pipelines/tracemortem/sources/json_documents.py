@@ -1,0 +1,38 @@
+"""The JSON documents of a file: one, or several one after another with text between."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from tracemortem.sources.batch import EXCERPT
+
+_BEGINS = re.compile(r"^\s*[{\[]", re.MULTILINE)
+
+
+def documents(raw: bytes) -> Iterator[tuple[int, Any]]:
+    """Each document with the line where it begins, from 1; what is broken as the text it begins with."""
+    try:
+        yield 1, orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        pass
+    else:
+        return
+    text, decoder, position, line, counted = raw.decode("utf-8", "replace"), json.JSONDecoder(), 0, 1, 0
+    while begins := _BEGINS.search(text, position):
+        start = begins.end() - 1
+        line, counted = line + text.count("\n", counted, start), start
+        try:
+            document, position = decoder.raw_decode(text, start)
+        except (json.JSONDecodeError, RecursionError):
+            yield line, text[start : start + EXCERPT]
+            position = len(text) if (end := text.find("\n", start)) < 0 else end
+        else:
+            yield line, document
+
+
+def shown(what: object) -> str:
+    """A value as the excerpt of a reject."""
+    return json.dumps(what, ensure_ascii=False)[:EXCERPT]

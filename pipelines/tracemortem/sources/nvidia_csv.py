@@ -1,0 +1,138 @@
+"""`nvidia-smi --query-gpu=... --format=csv`, left running or asked once -> series of each GPU."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import polars as pl
+
+from tracemortem.sources import blocks, points
+from tracemortem.sources.batch import REJECTS, Batch, rejected
+from tracemortem.sources.catalogue import Catalogue
+from tracemortem.sources.clock import Clock
+from tracemortem.sources.points import Points
+from tracemortem.sources.rounds import Rounds
+
+# a header is told by any of these; a row of values holds none of them
+HEADER = (
+    r"(?:^|, ?)(?:timestamp|index|uuid|gpu_uuid|pci\.bus_id|utilization\.gpu|memory\.used|power\.draw"
+    r"|temperature\.gpu|clocks\.(?:current\.)?sm)(?: \[[^\],]*\])?(?:,|$)"
+)
+_LABELS = {
+    "uuid": "uuid",
+    "gpu_uuid": "uuid",
+    "index": "gpu",
+    "pci.bus_id": "pci_bus_id",
+    "gpu_bus_id": "pci_bus_id",
+    "name": "modelName",
+    "gpu_name": "modelName",
+    "hostname": "Hostname",
+}
+_STAMP = "%Y/%m/%d %H:%M:%S%.f"
+_NUMBER = r"^(-?[0-9]+(?:\.[0-9]+)?)(?: [A-Za-z%/]+)?$"
+_MASK = r"^0x([0-9a-fA-F]+)$"
+
+
+@dataclass
+class _State:
+    """What is known of the file when a block begins."""
+
+    clock: Clock
+    catalogue: Catalogue = field(default_factory=Catalogue)
+    rounds: Rounds = field(default_factory=Rounds)
+    header: list[str] = field(default_factory=list)
+    gpus: dict[str, int] = field(default_factory=dict)
+    is_timed: bool = False
+
+
+def read(stream: BinaryIO, clock: Clock) -> Iterator[Batch]:
+    """The rows as series named nvidia_smi.<property>; a row is a record, whatever it holds.
+
+    clock   its zone is that of the timestamps, which carry none; rows without a timestamp get its times
+
+    A header may come again, with other columns too. A cell that holds no number ([N/A], Enabled, a name)
+    gives no sample; a mask (0x4) is a number. A row that has not as many cells as the header is a reject.
+    """
+    state = _State(clock)
+    for block in blocks.blocks(stream):
+        if block.overlong is not None:
+            rows = points.rows([], state.catalogue)
+            yield Batch(rows, blocks.overlong(block), 1, block.bytes_read, 0)
+        else:
+            yield _batch(block, state)
+
+
+def _batch(block: blocks.Block, state: _State) -> Batch:
+    lines = blocks.lines(block).filter(pl.col("text").str.strip_chars() != "")
+    is_header = lines["text"].str.contains(HEADER)
+    found: list[Points] = []
+    refused = [pl.DataFrame(schema=dict(REJECTS))]
+    begins = [0, *is_header.arg_true(), lines.height]
+    for begin, end in itertools.pairwise(begins):
+        section = lines[begin:end]
+        if section.height and is_header[begin]:
+            state.header = [cell.strip().split(" [")[0] for cell in section["text"][0].split(",")]
+            section = section[1:]
+        if section.height:
+            more, wrong = _section(section, state)
+            found += more
+            refused.append(rejected(wrong))
+    rejects = pl.concat(refused)
+    records = lines.height - int(is_header.sum())
+    source = state.clock.source if state.is_timed else ""
+    rows = points.rows(found, state.catalogue)
+    return Batch(rows, rejects, records, block.bytes_read, records - rejects.height, source)
+
+
+def _section(lines: pl.DataFrame, state: _State) -> tuple[list[Points], pl.DataFrame]:
+    """The rows under one header as points, and those that are rejects (columns line, text, reason)."""
+    width = len(state.header)
+    cells = lines.with_columns(pl.col("text").str.splitn(",", width + 1).alias("cells")).unnest("cells")
+    named = [f"field_{number}" for number in range(width)]
+    cells = cells.with_columns(pl.col(named).str.strip_chars())
+    is_whole = cells.select(pl.col(named[-1]).is_not_null() & pl.col(f"field_{width}").is_null()).to_series()
+    ragged = cells.filter(~is_whole).with_columns(reason=pl.lit(f"not the {width} columns of the header"))
+    owners = [place for place, name in enumerate(state.header) if name in _LABELS]
+    placed = _placed(cells.filter(is_whole), [named[place] for place in owners], state)
+    refused = pl.concat(
+        [frame.select("line", "text", "reason") for frame in (ragged, placed.filter(pl.col("at").is_null()))]
+    ).sort("line")
+    kept = placed.filter(pl.col("at").is_not_null())
+    found: list[Points] = []
+    for of_gpu in kept.partition_by([named[place] for place in owners]) if owners else [kept]:
+        if of_gpu.height:
+            own = {_LABELS[state.header[place]]: of_gpu[named[place]][0] for place in owners}
+            for place, name in enumerate(state.header):
+                if place not in owners and name != "timestamp":
+                    found += _points(f"nvidia_smi.{name}", own, of_gpu, of_gpu[named[place]])
+    return found, refused
+
+
+def _placed(cells: pl.DataFrame, owners: list[str], state: _State) -> pl.DataFrame:
+    """The rows with the columns at and reason (why there is none)."""
+    if "timestamp" in state.header:
+        stamp = pl.col(f"field_{state.header.index('timestamp')}")
+        why = pl.format("the timestamp is no local time: {}", stamp.str.slice(0, 40))
+        return cells.with_columns(at=state.clock.local(stamp, _STAMP), reason=why)
+    gpus = cells.select(pl.concat_str(owners or [pl.lit("-")], separator="\0", ignore_nulls=True)).to_series()
+    for gpu in gpus.unique(maintain_order=True):
+        state.gpus.setdefault(gpu, len(state.gpus))
+    number = state.rounds.number(gpus.replace_strict(state.gpus, return_dtype=pl.Int64))
+    state.is_timed = True
+    cells = cells.with_columns(number.alias("round"))
+    return cells.with_columns(
+        at=state.clock.at(pl.col("round")), reason=state.clock.lacking(pl.col("round"), "tick")
+    )
+
+
+def _points(name: str, labels: dict[str, str], rows: pl.DataFrame, cells: pl.Series) -> list[Points]:
+    """The cells that are numbers."""
+    number = cells.str.extract(_NUMBER, 1).cast(pl.Float64, strict=False)
+    mask = cells.str.extract(_MASK, 1).str.to_integer(base=16, dtype=pl.UInt64, strict=False)
+    value = number.fill_null(mask.cast(pl.Float64))
+    is_number = value.is_not_null()
+    if not is_number.any():
+        return []
+    kept = rows.filter(is_number)
+    return [Points(name, labels, kept["line"], kept["at"], value.filter(is_number))]
