@@ -155,3 +155,15 @@ def test_ingesting_the_same_files_again_changes_nothing(tmp_path, capsys):
         cli.main(["sql", str(database), "select count(*), count(distinct file_id) from norm.span"])
         counts.append(capsys.readouterr().out.splitlines()[1])
     assert counts == ["20,1", "20,1"]
+
+
+def test_a_number_of_detection_can_be_set_and_is_kept_with_the_others(tmp_path, capsys):
+    path = tmp_path / "spans.jsonl"
+    path.write_text(spans(20))
+    database = tmp_path / "x.duckdb"
+    cli.main(["ingest", str(path), "--db", str(database), "--quiet", "--set", "confirmed_ratio=2.5"])
+    capsys.readouterr()
+    cli.main(
+        ["sql", str(database), "select value, source from meta.threshold where name = 'confirmed_ratio'"]
+    )
+    assert capsys.readouterr().out == "value,source\n2.5,set by the user\n"

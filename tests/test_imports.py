@@ -150,10 +150,13 @@ def declared(repo_root):
 
 def test_the_declared_dependencies_are_the_packages_that_are_imported(repo_root, declared):
     package = repo_root / "pipelines" / "tracemortem"
+    # not imported by the name they are installed by; OTLP's messages are protobuf's, and bring it along
     named = {
+        "google": "protobuf",
         "markdown_it": "markdown-it-py",
+        "opentelemetry": "opentelemetry-proto",
         "yaml": "pyyaml",
-    }  # not imported by the name they are installed by
+    }
     imported = {
         name.split(".", maxsplit=1)[0] for file in package.rglob("*.py") for name, _ in imports(file, package)
     } - {"tracemortem", "_typeshed", *sys.stdlib_module_names}

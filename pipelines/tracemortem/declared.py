@@ -1,6 +1,6 @@
 """YAML definitions: loaded once, with errors that name the file and the key."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,11 +64,8 @@ class Threshold:
     source: str
 
 
-def thresholds(path: Path, overrides: Iterable[str] = ()) -> dict[str, Threshold]:
-    """Every number of thresholds.yaml by name, with the user's `NAME=VALUE` put over it.
-
-    raises   DefinitionError for a faulty file, SettingError for an unknown name or a value that is no number
-    """
+def thresholds(path: Path) -> dict[str, Threshold]:
+    """Every number of thresholds.yaml by name; raises DefinitionError for a faulty file."""
     text = yaml.safe_load(path.read_text(encoding="utf-8"))
     table = {}
     for name, entry in text.items():
@@ -81,6 +78,15 @@ def thresholds(path: Path, overrides: Iterable[str] = ()) -> dict[str, Threshold
                 fix="state them",
             )
         table[name] = Threshold(name, entry["value"], entry["unit"], entry["why"], entry["source"])
+    return table
+
+
+def overridden(table: Mapping[str, Threshold], overrides: Iterable[str]) -> dict[str, Threshold]:
+    """The same numbers with the user's `NAME=VALUE` put over them.
+
+    raises   SettingError for an unknown name or a value that is no number
+    """
+    found = dict(table)
     for override in overrides:
         name, equals, value = override.partition("=")
         if name not in table or not equals:
@@ -101,5 +107,5 @@ def thresholds(path: Path, overrides: Iterable[str] = ()) -> dict[str, Threshold
             ) from None
         old = table[name]
         kept = int(number) if isinstance(old.value, int) and number.is_integer() else number
-        table[name] = Threshold(name, kept, old.unit, old.why, "set by the user")
-    return table
+        found[name] = Threshold(name, kept, old.unit, old.why, "set by the user")
+    return found

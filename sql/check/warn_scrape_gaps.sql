@@ -1,22 +1,32 @@
--- Metrics were scraped without gaps: no interval is longer than three times the usual one.
+-- Metrics were scraped without gaps: no interval is longer than three times the usual one of its source.
 --
 -- Minutes within a gap have no value; what happened there cannot be told.
 
-with usual as (
+with interval_of as (
     select
         record,
-        median(interval_s) as usual_s
+        coalesce(replica, gpu, host) as origin,
+        interval_s
     from norm.metric
     where record is not null and interval_s > 0
-    group by record
+),
+
+usual as (
+    select
+        record,
+        origin,
+        median(interval_s) as usual_s
+    from interval_of
+    group by record, origin
 )
 
 select
-    metric.record,
-    coalesce(metric.replica, metric.gpu, metric.host) as origin,
-    max(metric.interval_s) as longest_s,
-    any_value(usual.usual_s) as usual_s
-from norm.metric
-inner join usual on metric.record = usual.record
-where metric.interval_s > 3 * usual.usual_s
-group by metric.record, origin
+    interval_of.record,
+    interval_of.origin,
+    max(interval_of.interval_s) as longest_s,
+    max(usual.usual_s) as usual_s
+from interval_of
+inner join usual
+    on interval_of.record = usual.record and interval_of.origin is not distinct from usual.origin
+where interval_of.interval_s > 3 * usual.usual_s
+group by interval_of.record, interval_of.origin

@@ -17,7 +17,7 @@
 -- is_prefix_caching_before      -          the same in the baseline
 -- restarts                      count      restarts of engine replicas, from $lead_minutes minutes before
 --                                          the phase on
--- restarts_before               count      the same in the baseline
+-- restarts_before               count      restarts in the baseline, up to then
 
 with engine as (
     select
@@ -38,8 +38,15 @@ restart as (
     inner join mart.engine_minute
         on
             phase.service = engine_minute.service
-            and phase.from_at - $lead_minutes * interval 1 minute <= engine_minute.minute
+            and phase.from_at
+            - case when phase.phase = 'baseline' then 0 else $lead_minutes end * interval 1 minute
+            <= engine_minute.minute
             and phase.to_at > engine_minute.minute
+    left join evidence.phase as during on phase.incident_id = during.incident_id and during.phase = 'during'
+    where
+        phase.phase != 'baseline'
+        or during.from_at is null
+        or during.from_at - $lead_minutes * interval 1 minute > engine_minute.minute
     group by phase.incident_id, phase.phase
 ),
 

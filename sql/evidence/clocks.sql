@@ -22,14 +22,16 @@ with per_host as (
 shift as (
     select
         incident_id,
-        arg_max(lag_shift_s, abs(lag_shift_s)) as lag_shift_s
+        arg_max(lag_shift_s, (abs(lag_shift_s), lag_shift_s)) as lag_shift_s
     from per_host
     group by incident_id
 )
 
 select
     request_phase.incident_id,
-    count(request_phase.engine_lag_s) filter (where request_phase.phase = 'during')
+    count(request_phase.engine_lag_s) filter (
+        where request_phase.phase = 'during' and coalesce(request_phase.status, 200) < 400
+    )
     / nullif(count_if(request_phase.phase = 'during' and coalesce(request_phase.status, 200) < 400), 0)
         as covered_ratio,
     any_value(shift.lag_shift_s) as lag_shift_s,

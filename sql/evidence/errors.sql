@@ -7,7 +7,8 @@
 -- client_gone_ratio          ratio 0-1  share of requests the client gave up (499)
 -- client_gone_ratio_before   ratio 0-1  the same in the baseline
 -- repeat_ratio               ratio 0-1  share of requests that repeat one of the same client and prompt
---                                       length that had failed within $retry_within_s
+--                                       length that had failed within $retry_within_s; null where more
+--                                       requests failed of which these are not known
 -- repeat_ratio_before        ratio 0-1  the same in the baseline
 -- repeats_per_minute         1/min      such repeats a minute
 -- repeats_per_minute_before  1/min      the same in the baseline
@@ -46,10 +47,23 @@ select
     / nullif(count(status) filter (where phase = 'during'), 0) as client_gone_ratio,
     count_if(status = 499 and phase = 'baseline')
     / nullif(count(status) filter (where phase = 'baseline'), 0) as client_gone_ratio_before,
-    count_if(is_repeat and phase = 'during')
-    / nullif(count(is_repeat) filter (where phase = 'during'), 0) as repeat_ratio,
-    count_if(is_repeat and phase = 'baseline')
-    / nullif(count(is_repeat) filter (where phase = 'baseline'), 0) as repeat_ratio_before,
+    -- what was repeated of the failures without client or length is not known: a share of 2 % changes nothing
+    case
+        when
+            count_if(status >= 499 and is_repeat is null and phase = 'during')
+            <= greatest(count_if(is_repeat and phase = 'during'), 0.02 * count_if(phase = 'during'))
+            then
+                count_if(is_repeat and phase = 'during')
+                / nullif(count(is_repeat) filter (where phase = 'during'), 0)
+    end as repeat_ratio,
+    case
+        when
+            count_if(status >= 499 and is_repeat is null and phase = 'baseline')
+            <= greatest(count_if(is_repeat and phase = 'baseline'), 0.02 * count_if(phase = 'baseline'))
+            then
+                count_if(is_repeat and phase = 'baseline')
+                / nullif(count(is_repeat) filter (where phase = 'baseline'), 0)
+    end as repeat_ratio_before,
     count_if(is_repeat and phase = 'during')
     / any_value(phase_minutes) filter (where phase = 'during') as repeats_per_minute,
     count_if(is_repeat and phase = 'baseline')

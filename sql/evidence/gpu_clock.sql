@@ -19,7 +19,8 @@ with own as (
         service,
         host
     from norm.replica
-    where host is not null
+    -- spans and GPU metrics may call the same machine by different names
+    where host in (select gpu_minute.host from mart.gpu_minute)
 ),
 
 measured as (
@@ -43,27 +44,21 @@ measured as (
 by_gpu as (
     select
         incident_id,
+        host,
         gpu,
         steady_avg(case when phase = 'during' then sm_clock_mhz end)
         / nullif(steady_avg(case when phase = 'baseline' then sm_clock_mhz end), 0) as clock_ratio,
         steady_avg(case when phase = 'during' then throttled_ratio end) as throttled_ratio,
-        steady_avg(case when phase = 'baseline' then throttled_ratio end) as throttled_ratio_before,
-        max(xid) filter (where phase = 'during') as xid,
-        max(xid) filter (where phase = 'baseline') as xid_before,
-        count_if(phase = 'during') as minutes_during,
-        count_if(phase = 'baseline') as minutes_before
+        steady_avg(case when phase = 'baseline' then throttled_ratio end) as throttled_ratio_before
     from measured
-    group by incident_id, gpu
+    group by incident_id, host, gpu
 ),
 
 worst as (
     select
         incident_id,
         min(clock_ratio) as worst_clock_ratio,
-        max(throttled_ratio - coalesce(throttled_ratio_before, 0)) as throttled_rise,
-        -- the code sticks until the driver resets: only a change is news
-        count_if(xid > 0 and xid is distinct from xid_before and minutes_before > 0) as xid_changes,
-        count_if(minutes_during = 0 and minutes_before > 0) as silent_gpus
+        max(throttled_ratio - coalesce(throttled_ratio_before, 0)) as throttled_rise
     from by_gpu
     group by incident_id
 )

@@ -2,8 +2,9 @@
 --
 -- incident_id     -          incident
 -- covered_ratio   ratio 0-1  minutes of the window with XID codes
--- xid_changes     count      GPUs whose last XID code changed; the code is sticky, so an old one is no news
--- silent_gpus     count      GPUs that reported before and no more
+-- xid_changes     count      GPUs with another XID code than the last one from before, from $lead_minutes
+--                            minutes before the start on; the code is sticky, so an old one is no news
+-- silent_gpus     count      GPUs that reported before and stopped 3 minutes or more before the others
 -- ecc_dbe         count      double-bit ECC errors
 -- ecc_dbe_before  count      the same in the baseline
 
@@ -12,56 +13,100 @@ with own as (
         service,
         host
     from norm.replica
-    where host is not null
+    -- spans and GPU metrics may call the same machine by different names
+    where host in (select gpu_minute.host from mart.gpu_minute)
 ),
 
-measured as (
+bounds as (
     select
-        phase.incident_id,
-        phase.phase,
-        phase.minutes as phase_minutes,
-        gpu.*
-    from evidence.phase
+        during.incident_id,
+        during.service,
+        before.from_at as baseline_from,
+        during.to_at,
+        during.minutes,
+        -- a baseline shorter than the lead would leave no code to compare with
+        case
+            when before.from_at < during.from_at - $lead_minutes * interval 1 minute
+                then during.from_at - $lead_minutes * interval 1 minute
+            else during.from_at
+        end as news_from
+    from evidence.phase as during
+    left join evidence.phase as before
+        on during.incident_id = before.incident_id and before.phase = 'baseline'
+    where during.phase = 'during'
+),
+
+seen as (
+    select
+        bounds.incident_id,
+        gpu.host,
+        gpu.gpu,
+        gpu.minute,
+        gpu.xid,
+        gpu.ecc_dbe,
+        gpu.minute < bounds.news_from as is_before
+    from bounds
     inner join mart.gpu_minute as gpu
-        on phase.from_at <= gpu.minute and phase.to_at > gpu.minute
-    left join own on phase.service = own.service and gpu.host = own.host
+        on coalesce(bounds.baseline_from, bounds.news_from) <= gpu.minute and bounds.to_at > gpu.minute
+    left join own on bounds.service = own.service and gpu.host = own.host
     -- the machines of the service's replicas; all, where spans do not say which those are
     where
         own.host is not null or not exists (
             select 1 from own as any_own
-            where any_own.service = phase.service
+            where any_own.service = bounds.service
         )
 ),
 
 by_gpu as (
     select
         incident_id,
+        host,
         gpu,
-        steady_avg(case when phase = 'during' then sm_clock_mhz end)
-        / nullif(steady_avg(case when phase = 'baseline' then sm_clock_mhz end), 0) as clock_ratio,
-        steady_avg(case when phase = 'during' then throttled_ratio end) as throttled_ratio,
-        steady_avg(case when phase = 'baseline' then throttled_ratio end) as throttled_ratio_before,
-        list(distinct xid) filter (where phase = 'during' and xid > 0) as xids,
-        arg_max(xid, minute) filter (where phase = 'baseline') as xid_before,
-        count_if(phase = 'during') as minutes_during,
-        count_if(phase = 'baseline') as minutes_before
-    from measured
-    group by incident_id, gpu
+        arg_max(xid, minute) filter (where is_before) as xid_before,
+        list(distinct xid) filter (where not is_before) as xids,
+        count_if(is_before) as minutes_before,
+        max(minute) as last_minute,
+        max(max(minute)) over (partition by incident_id) as last_minute_of_any
+    from seen
+    group by incident_id, host, gpu
 ),
 
-worst as (
+news as (
     select
         incident_id,
-        min(clock_ratio) as worst_clock_ratio,
-        max(throttled_ratio - coalesce(throttled_ratio_before, 0)) as throttled_rise,
-        -- the code sticks until the driver resets: only a change is news
-        count_if(
-            list_bool_or(list_transform(xids, lambda xid: xid is distinct from xid_before))
-            and minutes_before > 0
-        ) as xid_changes,
-        count_if(minutes_during = 0 and minutes_before > 0) as silent_gpus
+        case
+            when sum(minutes_before) > 0
+                then count_if(
+                    minutes_before > 0
+                    and list_bool_or(
+                        list_transform(xids, lambda xid: xid > 0 and xid is distinct from xid_before)
+                    )
+                )
+        end as xid_changes,
+        case
+            when sum(minutes_before) > 0
+                then count_if(
+                    minutes_before > 0 and last_minute_of_any - last_minute >= interval 3 minute
+                )
+        end as silent_gpus
     from by_gpu
     group by incident_id
+),
+
+measured as (
+    select
+        seen.incident_id,
+        phase.phase,
+        phase.minutes as phase_minutes,
+        seen.minute,
+        seen.xid,
+        seen.ecc_dbe
+    from seen
+    inner join evidence.phase
+        on
+            seen.incident_id = phase.incident_id
+            and seen.minute >= phase.from_at
+            and seen.minute < phase.to_at
 )
 
 select
@@ -69,10 +114,10 @@ select
     count(distinct measured.minute) filter (where measured.phase = 'during' and measured.xid is not null)
     / nullif(ceil(any_value(measured.phase_minutes) filter (where measured.phase = 'during')), 0)
         as covered_ratio,
-    any_value(worst.xid_changes) as xid_changes,
-    any_value(worst.silent_gpus) as silent_gpus,
+    any_value(news.xid_changes) as xid_changes,
+    any_value(news.silent_gpus) as silent_gpus,
     steady_sum(case when measured.phase = 'during' then measured.ecc_dbe end) as ecc_dbe,
     steady_sum(case when measured.phase = 'baseline' then measured.ecc_dbe end) as ecc_dbe_before
 from measured
-inner join worst on measured.incident_id = worst.incident_id
+inner join news on measured.incident_id = news.incident_id
 group by measured.incident_id

@@ -33,15 +33,20 @@ judged as (
 )
 
 select
-    incident_id,
-    count(*) as requests,
-    any_value(baseline_s) as baseline_s,
-    quantile_cont(duration_s, 0.99) filter (where counts_for_latency) as peak_s,
-    quantile_cont(duration_s, 0.50) filter (where counts_for_latency) as p50_s,
-    any_value(p50_s_before) as p50_s_before,
-    count_if(is_slowed) as requests_slowed,
-    count(distinct client_ip) filter (where is_slowed) as clients,
-    steady_sum(case when is_slowed then duration_s - baseline_s end) as excess_seconds,
-    count_if(status >= 500) as errors
-from judged
-group by incident_id
+    incident.incident_id,
+    count(judged.incident_id) as requests,
+    any_value(judged.baseline_s) as baseline_s,
+    quantile_cont(judged.duration_s, 0.99) filter (where judged.counts_for_latency) as peak_s,
+    quantile_cont(judged.duration_s, 0.50) filter (where judged.counts_for_latency) as p50_s,
+    any_value(judged.p50_s_before) as p50_s_before,
+    -- without a baseline nobody can be called slowed
+    case when count(judged.baseline_s) > 0 then count_if(judged.is_slowed) end as requests_slowed,
+    case
+        when count(judged.baseline_s) > 0
+            then count(distinct judged.client_ip) filter (where judged.is_slowed)
+    end as clients,
+    steady_sum(case when judged.is_slowed then judged.duration_s - judged.baseline_s end) as excess_seconds,
+    count_if(judged.status >= 500) as errors
+from raw.incident
+left join judged on incident.incident_id = judged.incident_id
+group by incident.incident_id

@@ -19,7 +19,8 @@ with own as (
         service,
         host
     from norm.replica
-    where host is not null
+    -- spans and GPU metrics may call the same machine by different names
+    where host in (select gpu_minute.host from mart.gpu_minute)
 ),
 
 measured as (

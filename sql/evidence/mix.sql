@@ -35,8 +35,7 @@ with classed as (
 limit_of as (
     select
         incident_id,
-        quantile_cont(duration_s, 0.99) as limit_s,
-        count(class) as classed_before
+        quantile_cont(duration_s, 0.99) as limit_s
     from classed
     where phase = 'baseline'
     group by incident_id

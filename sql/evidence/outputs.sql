@@ -11,7 +11,7 @@
 
 select
     incident_id,
-    count(output_tokens) filter (where phase = 'during')
+    count(output_tokens) filter (where phase = 'during' and coalesce(status, 200) < 400)
     / nullif(count_if(phase = 'during' and coalesce(status, 200) < 400), 0) as covered_ratio,
     steady_avg(case when phase = 'during' then output_tokens end) as output_mean_tokens,
     steady_avg(case when phase = 'baseline' then output_tokens end) as output_mean_tokens_before,

@@ -35,7 +35,7 @@ afterwards as (
         quantile_cont(duration_s, 0.99) filter (where phase = 'after' and counts_for_latency) as p99_after_s,
         count_if(phase = 'after' and counts_for_latency) as requests_after,
         count_if(phase = 'after') / any_value(phase_minutes) filter (where phase = 'after')
-        / (count_if(phase = 'baseline') / any_value(phase_minutes) filter (where phase = 'baseline'))
+        / nullif(count_if(phase = 'baseline') / any_value(phase_minutes) filter (where phase = 'baseline'), 0)
             as requests_ratio
     from evidence.request_phase
     group by incident_id

@@ -6,7 +6,8 @@
 -- replicas_before        count      the same in the baseline
 -- silent_replicas        count      replicas with a fair share before that answered next to nothing (under a
 --                                   tenth of it) in some 3 minutes
--- new_replicas           count      replicas first seen from $lead_minutes minutes before the start on
+-- new_replicas           count      replicas first seen from $lead_minutes minutes before the start on, and
+--                                   not within the first $lead_minutes minutes of the recording
 -- lost_replicas          count      silent replicas that no new one stands in for
 -- straggler_ratio        ratio      slowdown of decoding of the replica that lost most over that of the next
 --                                   worst
@@ -16,10 +17,8 @@ with per_replica as (
     select
         incident_id,
         replica,
-        any_value(host) as host,
-        count_if(phase = 'during') as requests,
-        count_if(phase = 'baseline') as requests_before,
-        any_value(phase_minutes) filter (where phase = 'during') as minutes,
+        max(host) as host,
+        count_if(phase = 'baseline' and coalesce(status, 200) < 500) as requests_before,
         any_value(phase_minutes) filter (where phase = 'baseline') as minutes_before,
         quantile_cont(tpot_s, 0.5) filter (where phase = 'during')
         / nullif(quantile_cont(tpot_s, 0.5) filter (where phase = 'baseline'), 0) as slowdown
@@ -35,7 +34,8 @@ by_block as (
         time_bucket(interval 3 minute, started_at) as block,
         count(*) as requests
     from evidence.request_phase
-    where replica is not null and phase = 'during'
+    -- an upstream that refuses or times out is logged as well
+    where replica is not null and phase = 'during' and coalesce(status, 200) < 500
     group by incident_id, replica, block
 ),
 
@@ -43,8 +43,9 @@ by_block as (
 blocks as (
     select distinct
         incident_id,
-        block
-    from by_block
+        time_bucket(interval 3 minute, started_at) as block
+    from evidence.request_phase
+    where phase = 'during'
     qualify
         block > min(block) over (partition by incident_id)
         and block < max(block) over (partition by incident_id)
@@ -72,7 +73,7 @@ ranked as (
     select
         incident_id,
         list(slowdown order by slowdown desc) as slowdowns,
-        arg_max(host, slowdown) as host
+        list(host order by slowdown desc, replica asc)[1] as host
     from per_replica
     where slowdown is not null
     group by incident_id
@@ -99,34 +100,45 @@ slowest_clock as (
     group by incident_id, host
 ),
 
+aged as (
+    select
+        service,
+        first_at,
+        first_at - min(first_at) over (partition by service) as age
+    from norm.replica
+),
+
 fresh as (
     select
         phase.incident_id,
         count(*) as new_replicas
     from evidence.phase
-    inner join norm.replica
+    inner join aged
         on
-            phase.service = replica.service
-            and phase.from_at - $lead_minutes * interval 1 minute <= replica.first_at
-            and phase.to_at > replica.first_at
-    where phase.phase = 'during'
+            phase.service = aged.service
+            and phase.from_at - $lead_minutes * interval 1 minute <= aged.first_at
+            and phase.to_at > aged.first_at
+    -- all are seen for the first time when the recording begins
+    where phase.phase = 'during' and aged.age >= $lead_minutes * interval 1 minute
     group by phase.incident_id
 ),
 
 known as (
     select
         incident_id,
-        count(replica) filter (where phase = 'during')
+        count(replica) filter (where phase = 'during' and coalesce(status, 200) < 400)
         / nullif(count_if(phase = 'during' and coalesce(status, 200) < 400), 0) as covered_ratio,
-        count(distinct replica) filter (where phase = 'during') as replicas,
-        count(distinct replica) filter (where phase = 'baseline') as replicas_before
+        count(distinct replica) filter (where phase = 'during' and coalesce(status, 200) < 500)
+            as replicas,
+        count(distinct replica) filter (where phase = 'baseline' and coalesce(status, 200) < 500)
+            as replicas_before
     from evidence.request_phase
     group by incident_id
 )
 
 select
     known.incident_id,
-    least(known.covered_ratio, 1) as covered_ratio,
+    known.covered_ratio,
     known.replicas,
     known.replicas_before,
     coalesce(silent.silent_replicas, case when known.replicas_before > 0 then 0 end) as silent_replicas,
@@ -135,7 +147,7 @@ select
         when known.replicas_before > 0
             then greatest(coalesce(silent.silent_replicas, 0) - coalesce(fresh.new_replicas, 0), 0)
     end as lost_replicas,
-    ranked.slowdowns[1] / ranked.slowdowns[2] as straggler_ratio,
+    ranked.slowdowns[1] / nullif(ranked.slowdowns[2], 0) as straggler_ratio,
     slowest_clock.clock_ratio as straggler_clock_ratio
 from known
 left join silent on known.incident_id = silent.incident_id

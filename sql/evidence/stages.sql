@@ -27,7 +27,7 @@
 
 select
     incident_id,
-    count(outside_s) filter (where phase = 'during')
+    count(outside_s) filter (where phase = 'during' and coalesce(status, 200) < 400)
     / nullif(count_if(phase = 'during' and coalesce(status, 200) < 400), 0) as covered_ratio,
     steady_avg(case when phase = 'during' then queue_s end) as queue_mean_s,
     steady_avg(case when phase = 'baseline' then queue_s end) as queue_mean_s_before,

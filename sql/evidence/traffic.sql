@@ -12,8 +12,12 @@
 
 select
     incident_id,
-    count(distinct time_bucket(interval 1 minute, started_at)) filter (where phase = 'during')
-    / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0) as covered_ratio,
+    -- a window that does not begin with a minute touches one more
+    least(
+        count(distinct time_bucket(interval 1 minute, started_at)) filter (where phase = 'during')
+        / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0),
+        1
+    ) as covered_ratio,
     count_if(phase = 'during')
     / (60 * any_value(phase_minutes) filter (where phase = 'during')) as requests_per_s,
     count_if(phase = 'baseline')

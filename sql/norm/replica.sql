@@ -10,10 +10,11 @@
 select
     replica,
     mode(service order by service) as service,
-    arg_max(host, started_at) as host,
+    arg_max(host, (started_at, host)) as host,
     count(*) as requests,
     min(started_at) as first_at,
     max(started_at) as last_at
 from norm.request
-where replica is not null and has_engine_span
+-- an upstream that refuses or times out is logged as well
+where replica is not null and (has_engine_span or coalesce(status, 200) < 400)
 group by replica

@@ -133,6 +133,9 @@ joined as (
         part.gateway_spans,
         part.engine_attempts,
         part.log_lines,
+        part.gateway_key is not null as has_gateway_span,
+        part.engine_key is not null as has_engine_span,
+        part.log_line is not null as has_log_line,
         log.host_header
     from norm.request_part as part
     left join norm.span as gateway on part.gateway_key = gateway.span_key and gateway.role = 'gateway'
@@ -144,7 +147,7 @@ joined as (
 probed as (
     select
         *,
-        engine_attempts = 0
+        not has_engine_span
         and (
             coalesce(
                 regexp_matches(lower(path), '^/(health|healthz|livez|readyz?|ping|metrics|version|-/.*)/?$'),
@@ -208,9 +211,9 @@ select
     joined.gateway_spans,
     joined.engine_attempts,
     joined.log_lines,
-    joined.gateway_spans > 0 as has_gateway_span,
-    joined.engine_attempts > 0 as has_engine_span,
-    joined.log_lines > 0 as has_log_line,
+    joined.has_gateway_span,
+    joined.has_engine_span,
+    joined.has_log_line,
     joined.is_probe,
     joined.duration_s is not null
     and not joined.is_probe

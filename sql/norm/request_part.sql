@@ -113,7 +113,8 @@ stated_id as (
     select
         span_key,
         case
-            when length(replace(bare_id, '-', '')) = 32 then lower(replace(bare_id, '-', '')) else bare_id
+            when length(replace(bare_id, '-', '')) = 32 then lower(replace(bare_id, '-', ''))
+            else bare_id
         end as id
     from server_span
     where bare_id is not null
@@ -121,7 +122,8 @@ stated_id as (
     select
         span_key,
         case
-            when length(replace(bare_id[:-3], '-', '')) = 32 then lower(replace(bare_id[:-3], '-', '')) else bare_id[:-3]
+            when length(replace(bare_id[:-3], '-', '')) = 32 then lower(replace(bare_id[:-3], '-', ''))
+            else bare_id[:-3]
         end as id
     from server_span
     where bare_id like '%-0'
@@ -174,7 +176,8 @@ log_id as materialized (
         duration_s,
         trace_id,
         case
-            when length(replace(request_id, '-', '')) = 32 then lower(replace(request_id, '-', '')) else request_id
+            when length(replace(request_id, '-', '')) = 32 then lower(replace(request_id, '-', ''))
+            else request_id
         end as id
     from raw.access
 ),
@@ -254,7 +257,11 @@ engine_last as (
         request_key,
         span_key
     from engine_of
-    where request_key in (select engine.request_key from engine where engine.spans > 1)
+    where
+        request_key in (
+            select engine.request_key from engine
+            where engine.spans > 1
+        )
     qualify row_number() over (partition by request_key order by started_at desc, span_id asc) = 1
 ),
 

@@ -10,7 +10,7 @@ select
     input.path,
     min(reject.line) as line,
     reject.reason,
-    arg_min(reject.excerpt, reject.line) as excerpt,
+    arg_min(reject.excerpt, (reject.line, reject.excerpt)) as excerpt,
     count(*) as count
 from meta.reject
 inner join meta.input on reject.file_id = input.file_id

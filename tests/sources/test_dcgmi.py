@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tracemortem.sources import blocks, dcgmi
 from tracemortem.sources.batch import Batch
@@ -55,6 +56,12 @@ def test_a_row_that_is_none_is_a_reject():
         (6, "no entity and 3 values"),
         (7, "no entity and 3 values"),
     ]
+
+
+@pytest.mark.parametrize("columns", [0, 5000])
+def test_rows_under_a_header_that_is_none_are_rejects(columns: int):
+    batch = one("#Entity" + " X" * columns + "\nGPU 0 1\n")
+    assert batch.rejects["reason"].to_list() == [f"the header above names {columns} fields"]
 
 
 def test_without_the_distance_only_the_first_tick_has_a_time():

@@ -76,6 +76,11 @@ def test_every_pattern_is_taken_by_re2_and_by_python_too(form):
     ("changes", "what", "why"),
     [
         (
+            {"line": None, "json": "[t, t.s]", "fields": "{t: {finished_at: {time: epoch_s}}}"},
+            "format 'mine' reads 't' as a value and as an object",
+            "a path that others go on from holds no text or number",
+        ),
+        (
             {"fields": "{t: {finished_at: {time: epoch_s}}, s: {status: {}}, u: {path: {}}}"},
             "format 'mine' reads a group that is not in its line",
             "u",

@@ -203,3 +203,8 @@ def test_a_key_is_name_and_labels(key: str, name: str, labels: dict[str, str]):
 def test_a_key_that_is_none_is_refused(key: str):
     with pytest.raises(BadKeyError):
         parse_key(key)
+
+
+def test_a_dump_is_in_milliseconds_whatever_their_size():
+    (batch,) = exposition.read_dump(io.BytesIO(b'{__name__="a", b="c"} 1 60000\n'))
+    assert batch.rows["sample"]["at"].to_list() == [datetime(1970, 1, 1, 0, 1, tzinfo=UTC)]

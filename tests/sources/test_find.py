@@ -212,3 +212,9 @@ def test_a_folder_in_which_nothing_is_known_is_an_error_that_names_what_is_there
 def test_a_file_given_by_name_that_cannot_be_read_is_an_error(tmp_path: Path, content: bytes, why: str):
     written(tmp_path, a=content)
     assert refused(str(tmp_path / "a")).why == why
+
+
+def test_the_format_that_came_second_is_named(tmp_path: Path):
+    written(tmp_path, a=COMBINED)
+    (file,) = survey([str(tmp_path)])
+    assert (file.format, file.runner_up) == ("nginx_combined", "apache_combined (1)")

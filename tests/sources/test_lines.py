@@ -1,10 +1,13 @@
 """Access-log lines are rows or rejects, numbered through the file, whatever the blocks."""
 
 import io
+from datetime import UTC, datetime
 
 import pytest
 
 from tracemortem.sources import blocks
+from tracemortem.sources.clock import Clock
+from tracemortem.sources.declared_formats import formats
 from tracemortem.sources.lines import TextFormat, read
 from tracemortem.sources.log_format import Directive, compiled
 from tracemortem.sources.records import record
@@ -70,3 +73,24 @@ def test_crlf_is_no_part_of_the_line():
 def test_an_excerpt_is_at_most_200_characters():
     (batch,) = read(io.BytesIO(b"y" * 500), form())
     assert batch.rejects["excerpt"].to_list() == ["y" * 200]
+
+
+def test_a_time_without_a_zone_is_that_of_the_clock_and_a_skipped_hour_is_a_reject():
+    haproxy = next(one for one in formats() if one.name == "haproxy_http")
+    line = (
+        "203.0.113.9:1 [{}/Mar/2026:02:30:00.000] in a/b 0/0/0/3/4 200 7 - - ---- 1/1/1/1/0 0/0 "
+        '"GET / HTTP/1.1"\n'
+    )
+    text = (line.format("03") + line.format("08")).encode()
+    (batch,) = read(io.BytesIO(text), haproxy, Clock(timezone="America/New_York"))
+    assert batch.rows["access"]["started_at"].to_list() == [datetime(2026, 3, 3, 7, 30, tzinfo=UTC)]
+    assert batch.rejects["reason"].to_list() == ["accept gives no started_at: 08/Mar/2026:02:30:00.000"]
+
+
+def test_times_counted_from_a_start_need_one():
+    trace = next(one for one in formats() if one.name == "mooncake_trace")
+    text = b'{"timestamp": 655, "input_length": 3, "output_length": 5, "hash_ids": [0]}\n'
+    (without,) = read(io.BytesIO(text), trace)
+    (told,) = read(io.BytesIO(text), trace, Clock(datetime(2026, 2, 3, tzinfo=UTC), source="--start"))
+    assert without.rejects["reason"].to_list() == ["timestamp gives no started_at: 655"]
+    assert (told.stored, told.clock) == (1, "--start")

@@ -81,6 +81,11 @@ def test_a_row_that_is_none_is_a_reject(row: str, reason: str):
     assert (batch.stored, batch.rejects.rows()) == (1, [(3, reason, row)])
 
 
+def test_a_table_of_which_no_row_is_whole_and_none_says_whose_it_is_is_all_rejects():
+    batch = one("power.draw [W], temperature.gpu\n5\n")
+    assert (batch.stored, batch.rejects.height) == (0, 1)
+
+
 def test_rows_without_a_timestamp_get_the_times_told():
     text = "index, utilization.gpu [%]\n0, 5 %\n1, 6 %\n0, 7 %\n1, 8 %\n"
     batch = one(text, Clock(AT, 0.5, source="--start"))
@@ -111,3 +116,34 @@ def test_every_row_of_the_captures_is_read(name: str):
         batch = one(table)
         assert (batch.stored, batch.rejects.height) == (table.count("\n") - 1, 0)
         assert fields(batch).keys() >= {"gpu_temp_c", "sm_clock_mhz", "fb_used_bytes"}
+
+
+# what nvidia_gpu_exporter makes of the same capture: its name -> ours, both in base units
+EXPECTED = {
+    "nvidia_smi_temperature_gpu": ("gpu_temp_c", 1),
+    "nvidia_smi_memory_used_bytes": ("fb_used_bytes", 1),
+    "nvidia_smi_utilization_gpu_ratio": ("gpu_util_ratio", 1),
+    "nvidia_smi_utilization_memory_ratio": ("mem_copy_util_ratio", 1),
+    "nvidia_smi_power_draw_watts": ("power_w", 1),
+    "nvidia_smi_clocks_current_sm_clock_hz": ("sm_clock_mhz", 1e-6),
+    "nvidia_smi_clocks_current_memory_clock_hz": ("mem_clock_mhz", 1e-6),
+    "nvidia_smi_clocks_event_reasons_active": ("throttle_reasons", 1),
+}
+
+
+@pytest.mark.skipif(not NAMES, reason="the corpus is not beside this checkout")
+@pytest.mark.parametrize("load", ["idle", "load"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_captures_mean_what_nvidia_gpu_exporter_makes_of_them(name: str, load: str):
+    begins = rf"^# {load} :: query-gpu \(csv.*\n# \$ nvidia-smi --query-gpu=.*\n#+\n((?:.+\n)+)"
+    table = re.search(begins, (CAPTURES / name).read_text(), re.MULTILINE)
+    assert table
+    text = (CAPTURES / "expected" / name.replace(".txt", f"__{load}.metrics")).read_text()
+    written = re.findall(r"^(\w+)\{uuid=.*\} (\S+)$", text, re.MULTILINE)
+    expected = {
+        EXPECTED[metric][0]: pytest.approx(float(value) * EXPECTED[metric][1])
+        for metric, value in written
+        if metric in EXPECTED
+    }
+    found = fields(one(table[1]))
+    assert {field: found.get(field) for field in expected} == expected

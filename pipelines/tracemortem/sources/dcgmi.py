@@ -1,6 +1,5 @@
 """`dcgmi dmon`, left running -> series of each GPU; it prints no times, so they have to be told."""
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -18,6 +17,7 @@ HEADER = r"^#\s*Entity\b"
 # the line of units, which has as many cells as fit, and what is said at the end
 _NO_RECORD = r"^(?:I[Dd]\b|#|dmon was stopped)"
 _ENTITY = r"^(?:GPU|GPU-I|GPU-CI|Switch|CPU|Core|Link|CX)\b"
+_MOST = 128  # fields that dcgmi watches at once
 # short name -> field; what is not here is kept under its short name
 _FIELDS: Mapping[str, str] = {
     "GPUTL": "DCGM_FI_DEV_GPU_UTIL",
@@ -46,7 +46,7 @@ class _State:
     clock: Clock
     catalogue: Catalogue = field(default_factory=Catalogue)
     rounds: Rounds = field(default_factory=Rounds)
-    columns: list[str] = field(default_factory=list)
+    header: str = ""
     entities: dict[str, int] = field(default_factory=dict)
 
 
@@ -69,35 +69,40 @@ def read(stream: BinaryIO, clock: Clock) -> Iterator[Batch]:
 def _batch(block: blocks.Block, state: _State) -> Batch:
     text = pl.col("text").str.strip_chars()
     lines = blocks.lines(block).with_columns(text).filter(pl.col("text") != "")
-    headers = lines.filter(pl.col("text").str.contains(HEADER))
-    found: list[Points] = []
-    rejects = pl.DataFrame(schema=dict(REJECTS))
-    records = 0
-    begins = [0, *headers["line"], 2**63]
-    for begin, end in itertools.pairwise(begins):
-        section = lines.filter(pl.col("line").is_between(begin, end, closed="left"))
-        if begin and section.height:
-            state.columns = section["text"][0].lstrip("# ").split()[1:]
-        section = section.filter(~pl.col("text").str.contains(_NO_RECORD))
-        if section.height:
-            more, refused = _section(section, state)
-            found += more
-            rejects.extend(rejected(refused))
-            records += section.height
-    rows = points.rows(found, state.catalogue)
-    source = state.clock.source if records else ""
-    return Batch(rows, rejects, records, block.bytes_read, records - rejects.height, source)
-
-
-def _section(lines: pl.DataFrame, state: _State) -> tuple[list[Points], pl.DataFrame]:
-    """The rows under one header as points, and those that are rejects (columns line, text, reason)."""
-    width = len(state.columns)
-    tokens = pl.col("text").str.replace_all(r"\s+", " ").str.split(" ")
-    rows = lines.with_columns(tokens=tokens).with_columns(
-        entity=pl.col("tokens").list.head(pl.col("tokens").list.len().cast(pl.Int64) - width).list.join(" "),
-        cells=pl.col("tokens").list.tail(width),
+    lines = lines.with_columns(is_header=pl.col("text").str.contains(HEADER)).with_columns(
+        header=pl.when("is_header").then("text").forward_fill().fill_null(state.header)
     )
-    is_row = pl.col("entity").str.contains(_ENTITY) & (pl.col("tokens").list.len() >= width + 2)
+    if lines.height:
+        state.header = lines["header"][-1]
+    lines = lines.filter(~pl.col("text").str.contains(_NO_RECORD)).with_columns(
+        change=pl.col("header").rle_id()
+    )
+    found: list[Points] = []
+    refused = [pl.DataFrame(schema=dict(REJECTS))]
+    # the same header comes again every few rows: only a change begins anew
+    for section in lines.partition_by("change", maintain_order=True):
+        columns = section["header"][0].lstrip("# ").split()[1:]
+        more, wrong = _section(section.select("line", "text"), columns, state)
+        found += more
+        refused.append(rejected(wrong))
+    rejects = pl.concat(refused)
+    rows = points.rows(found, state.catalogue)
+    source = state.clock.source if lines.height else ""
+    return Batch(rows, rejects, lines.height, block.bytes_read, lines.height - rejects.height, source)
+
+
+def _section(lines: pl.DataFrame, columns: list[str], state: _State) -> tuple[list[Points], pl.DataFrame]:
+    """The rows under one header as points, and those that are rejects (columns line, text, reason)."""
+    width = len(columns)
+    if not 0 < width <= _MOST:
+        why = pl.lit(f"the header above names {width} fields")
+        return [], lines.with_columns(reason=why)
+    groups = "".join(rf"\s+(?P<c{place}>\S+)" for place in range(width))
+    rows = lines.with_columns(
+        cells=pl.col("text").str.extract_groups(rf"^(?P<entity>\S+ \d+(?: [A-Z]+ \d+)?){groups}$")
+    )
+    rows = rows.unnest("cells")
+    is_row = pl.col("entity").str.contains(_ENTITY).fill_null(value=False)
     ragged = rows.filter(~is_row).with_columns(reason=pl.lit(f"no entity and {width} values"))
     rows = rows.filter(is_row)
     for entity in rows["entity"].unique(maintain_order=True):
@@ -110,8 +115,8 @@ def _section(lines: pl.DataFrame, state: _State) -> tuple[list[Points], pl.DataF
     found: list[Points] = []
     for of_entity in rows.filter(pl.col("at").is_not_null()).partition_by("code", maintain_order=True):
         labels = _labels(of_entity["entity"][0])
-        for place, column in enumerate(state.columns):
-            value = of_entity["cells"].list.get(place).cast(pl.Float64, strict=False)
+        for place, column in enumerate(columns):
+            value = of_entity[f"c{place}"].cast(pl.Float64, strict=False)
             kept = of_entity.filter(value.is_not_null())
             name = _FIELDS.get(column, f"dcgmi.{column}")
             found += [Points(name, labels, kept["line"], kept["at"], value.drop_nulls())] * bool(kept.height)

@@ -72,6 +72,10 @@ def _from_fields(text: Mapping[str, Any], path: Path) -> TextFormat:
                     path, f"format {name!r} gives {column!r}", f"columns are {known}", "use one of them"
                 )
             readings += [reading(column, group, one) for one in (how if isinstance(how, list) else [how])]
+    paths = {*(text.get("fields") or {}), *text.get("json", ())}
+    if within := sorted(one for one in paths if any(other.startswith(f"{one}.") for other in paths)):
+        what = f"format {name!r} reads {within[0]!r} as a value and as an object"
+        raise _faulty(path, what, "a path that others go on from holds no text or number", "take it out")
     form = TextFormat(
         name,
         text["title"],

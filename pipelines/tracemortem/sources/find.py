@@ -27,6 +27,7 @@ class Found:
     reason       why it was taken for that, a sentence
     fix          what would make it readable, where it is skipped
     text_format  the compiled format of an access log
+    runner_up    the access-log format that came second, and how many of the first lines it reads
     """
 
     path: Path
@@ -36,6 +37,7 @@ class Found:
     reason: str
     fix: str = ""
     text_format: TextFormat | None = None
+    runner_up: str = ""
 
 
 def survey(inputs: Sequence[str], formats: Sequence[TextFormat] | None = None) -> list[Found]:
@@ -136,7 +138,7 @@ def _as_access_log(file: Found, candidates: Sequence[TextFormat]) -> Found:
 
 
 def _found(path: Path, shown: str, what: Recognised) -> Found:
-    return Found(path, shown, what.kind, what.format, what.reason, what.fix, what.text_format)
+    return Found(path, shown, what.kind, what.format, what.reason, what.fix, what.text_format, what.runner_up)
 
 
 def _directives(files: Iterable[Found]) -> Iterator[TextFormat]:

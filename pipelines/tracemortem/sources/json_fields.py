@@ -47,7 +47,8 @@ def _at(path: str) -> pl.Expr:
 
 def _decoded(texts: pl.Series, shape: pl.Struct) -> pl.Series:
     """The texts as structs. Polars refuses all if one is bad: they are halved until it stands alone."""
-    is_object = texts.str.contains(r'^\s*\{\s*".*\}\s*$')
+    bare = texts.str.strip_chars()
+    is_object = bare.str.starts_with("{") & bare.str.ends_with("}")
     if is_object.all():
         found = _together(texts, shape)
         if found is not None:

@@ -1,6 +1,5 @@
 """`nvidia-smi --query-gpu=... --format=csv`, left running or asked once -> series of each GPU."""
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -41,7 +40,7 @@ class _State:
     clock: Clock
     catalogue: Catalogue = field(default_factory=Catalogue)
     rounds: Rounds = field(default_factory=Rounds)
-    header: list[str] = field(default_factory=list)
+    header: str = ""
     gpus: dict[str, int] = field(default_factory=dict)
     is_timed: bool = False
 
@@ -65,36 +64,37 @@ def read(stream: BinaryIO, clock: Clock) -> Iterator[Batch]:
 
 def _batch(block: blocks.Block, state: _State) -> Batch:
     lines = blocks.lines(block).filter(pl.col("text").str.strip_chars() != "")
-    is_header = lines["text"].str.contains(HEADER)
+    is_header = pl.col("text").str.contains(HEADER)
+    lines = lines.with_columns(is_header=is_header).with_columns(
+        header=pl.when("is_header").then("text").forward_fill().fill_null(state.header)
+    )
+    if lines.height:
+        state.header = lines["header"][-1]
+    lines = lines.filter(~pl.col("is_header")).with_columns(change=pl.col("header").rle_id())
     found: list[Points] = []
     refused = [pl.DataFrame(schema=dict(REJECTS))]
-    begins = [0, *is_header.arg_true(), lines.height]
-    for begin, end in itertools.pairwise(begins):
-        section = lines[begin:end]
-        if section.height and is_header[begin]:
-            state.header = [cell.strip().split(" [")[0] for cell in section["text"][0].split(",")]
-            section = section[1:]
-        if section.height:
-            more, wrong = _section(section, state)
-            found += more
-            refused.append(rejected(wrong))
+    # the same header may come with every row, as where it is asked in a loop: only a change begins anew
+    for section in lines.partition_by("change", maintain_order=True):
+        more, wrong = _section(section.select("line", "text"), section["header"][0], state)
+        found += more
+        refused.append(rejected(wrong))
     rejects = pl.concat(refused)
-    records = lines.height - int(is_header.sum())
     source = state.clock.source if state.is_timed else ""
     rows = points.rows(found, state.catalogue)
-    return Batch(rows, rejects, records, block.bytes_read, records - rejects.height, source)
+    return Batch(rows, rejects, lines.height, block.bytes_read, lines.height - rejects.height, source)
 
 
-def _section(lines: pl.DataFrame, state: _State) -> tuple[list[Points], pl.DataFrame]:
+def _section(lines: pl.DataFrame, header: str, state: _State) -> tuple[list[Points], pl.DataFrame]:
     """The rows under one header as points, and those that are rejects (columns line, text, reason)."""
-    width = len(state.header)
+    properties = [cell.strip().split(" [")[0] for cell in header.split(",")]
+    width = len(properties)
     cells = lines.with_columns(pl.col("text").str.splitn(",", width + 1).alias("cells")).unnest("cells")
     named = [f"field_{number}" for number in range(width)]
     cells = cells.with_columns(pl.col(named).str.strip_chars())
     is_whole = cells.select(pl.col(named[-1]).is_not_null() & pl.col(f"field_{width}").is_null()).to_series()
     ragged = cells.filter(~is_whole).with_columns(reason=pl.lit(f"not the {width} columns of the header"))
-    owners = [place for place, name in enumerate(state.header) if name in _LABELS]
-    placed = _placed(cells.filter(is_whole), [named[place] for place in owners], state)
+    owners = [place for place, name in enumerate(properties) if name in _LABELS]
+    placed = _placed(cells.filter(is_whole), properties, [named[place] for place in owners], state)
     refused = pl.concat(
         [frame.select("line", "text", "reason") for frame in (ragged, placed.filter(pl.col("at").is_null()))]
     ).sort("line")
@@ -102,20 +102,22 @@ def _section(lines: pl.DataFrame, state: _State) -> tuple[list[Points], pl.DataF
     found: list[Points] = []
     for of_gpu in kept.partition_by([named[place] for place in owners]) if owners else [kept]:
         if of_gpu.height:
-            own = {_LABELS[state.header[place]]: of_gpu[named[place]][0] for place in owners}
-            for place, name in enumerate(state.header):
+            own = {_LABELS[properties[place]]: of_gpu[named[place]][0] for place in owners}
+            for place, name in enumerate(properties):
                 if place not in owners and name != "timestamp":
                     found += _points(f"nvidia_smi.{name}", own, of_gpu, of_gpu[named[place]])
     return found, refused
 
 
-def _placed(cells: pl.DataFrame, owners: list[str], state: _State) -> pl.DataFrame:
+def _placed(cells: pl.DataFrame, properties: list[str], owners: list[str], state: _State) -> pl.DataFrame:
     """The rows with the columns at and reason (why there is none)."""
-    if "timestamp" in state.header:
-        stamp = pl.col(f"field_{state.header.index('timestamp')}")
+    if "timestamp" in properties:
+        stamp = pl.col(f"field_{properties.index('timestamp')}")
         why = pl.format("the timestamp is no local time: {}", stamp.str.slice(0, 40))
         return cells.with_columns(at=state.clock.local(stamp, _STAMP), reason=why)
-    gpus = cells.select(pl.concat_str(owners or [pl.lit("-")], separator="\0", ignore_nulls=True)).to_series()
+    # as strings of its own for every row, be there any row or none, any owner or none
+    gpus = cells.select(pl.concat_str(["line", *owners], separator="\0", ignore_nulls=True)).to_series()
+    gpus = gpus.str.replace(r"^[0-9]+\x00?", "")
     for gpu in gpus.unique(maintain_order=True):
         state.gpus.setdefault(gpu, len(state.gpus))
     number = state.rounds.number(gpus.replace_strict(state.gpus, return_dtype=pl.Int64))

@@ -33,10 +33,11 @@ def read(stream: BinaryIO, used: Used | None = None) -> Iterator[Batch]:
     """
     catalogue = Catalogue()
     for block in blocks.blocks(stream):
-        yield _batch(block, catalogue, used)
+        yield batch(block, catalogue, used)
 
 
-def _batch(block: Block, catalogue: Catalogue, used: Used | None) -> Batch:
+def batch(block: Block, catalogue: Catalogue, used: Used | None) -> Batch:
+    """The records of one block of lines; catalogue: the series of the file so far."""
     found = envelopes(block.text, block.first_line)
     columns = {name: pc.struct_field(found.items, name) for name in ENVELOPE.fields}
     span, span_rejects, names = spans(columns["resourceSpans"], found.lines)

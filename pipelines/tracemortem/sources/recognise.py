@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from tracemortem.sources import events, recognise_metrics, wrapped
+from tracemortem.sources import events, otlp_proto, recognise_metrics, wrapped
 from tracemortem.sources.apache_format import apache_compiled, apache_directives
 from tracemortem.sources.lines import TextFormat, reads
 from tracemortem.sources.log_format import Directive, compiled, directives
@@ -24,6 +24,7 @@ _OTLP = (
     "resource_logs",
 )
 _OTLP_BEGINS = re.compile(rf'\s*\{{\s*"(?:{"|".join(_OTLP)})"')
+_DEBUG_TEXT = re.compile(r"^(?:ResourceSpans|ResourceMetrics|ResourceLog) #\d+\s*$")
 _JSON_BEGINS = re.compile(r'\s*(?:\{|\[\s*[\[{"])')  # a line may well begin with [time]
 _SAMPLE = re.compile(
     r"(?:[a-zA-Z_:][a-zA-Z0-9_:.]*)?(?:[ \t]*\{.*\})?[ \t]*[+-]?(?:[0-9.]+(?:e[+-]?[0-9]+)?|inf|nan)"
@@ -38,6 +39,7 @@ class Recognised:
 
     reason   why, a sentence
     fix      what would make it readable; only where skipped
+    runner_up  the access-log format that came second, and how many of the first lines it reads; "": none does
     """
 
     kind: str
@@ -45,10 +47,14 @@ class Recognised:
     reason: str
     fix: str = ""
     text_format: TextFormat | None = None
+    runner_up: str = ""
 
 
 def recognise(head: bytes) -> Recognised:
     """What a file is that begins with these decompressed bytes; `which_format` tells access logs apart."""
+    if otlp_proto.begins(head):
+        why = "length-prefixed messages that parse as OTLP export requests"
+        return Recognised("otlp", "otlp_protobuf", why)
     if strange := foreign(head):
         return Recognised("skipped", "unknown", f"it is {strange[0]}", strange[1])
     lines = whole_lines(head)
@@ -59,7 +65,12 @@ def recognise(head: bytes) -> Recognised:
         return Recognised(*told)
     if _JSON_BEGINS.match(text) and not _SAMPLE.fullmatch(lines[0]):
         return _json(lines, text)
-    return _configuration(text) or _metrics_text(lines) or Recognised("text", "unknown", "text")
+    return (
+        _debug_text(lines)
+        or _configuration(text)
+        or _metrics_text(lines)
+        or Recognised("text", "unknown", "text")
+    )
 
 
 def which_format(head: bytes, candidates: Sequence[TextFormat]) -> Recognised:
@@ -71,11 +82,14 @@ def which_format(head: bytes, candidates: Sequence[TextFormat]) -> Recognised:
     lines = whole_lines(head)[:LINES]
     texts = wrapped.bare(lines)
     scored = [(reads(texts, form), not form.is_last_resort, len(form.columns), form) for form in candidates]
-    read, _, _, best = max(scored, key=lambda entry: entry[:3])
+    scored.sort(key=lambda entry: entry[:3], reverse=True)  # stable: the likelier first where they tie
+    read, _, _, best = scored[0]
+    second = next((f"{form.name} ({number})" for number, _, _, form in scored[1:] if number), "")
     lines = texts.to_list()
     extent = f"{read} of the first {len(lines)} lines"
     if read and read >= _AT_LEAST * len(lines):
-        return Recognised("access_log", best.name, f"{best.title} reads {extent}", text_format=best)
+        reason = f"{best.title} reads {extent}"
+        return Recognised("access_log", best.name, reason, text_format=best, runner_up=second)
     nearest = f"the nearest, {best.name}, reads {extent}" if read else f"it begins: {lines[0][:60]}"
     return Recognised(
         "skipped",
@@ -122,6 +136,13 @@ def _parsed(text: str) -> object:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
+
+
+def _debug_text(lines: list[str]) -> Recognised | None:
+    if not any(_DEBUG_TEXT.search(line) for line in lines[:LINES]):
+        return None
+    why = "the text of the Collector's debug exporter, which is for people and not OTLP"
+    return Recognised("skipped", "otlp_debug_text", why, "record with the Collector's file exporter")
 
 
 def _configuration(text: str) -> Recognised | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from tracemortem.sources import clocked, declared_formats, events, lines, otlp
+from tracemortem.sources import clocked, declared_formats, events, lines, otlp, otlp_proto
 from tracemortem.sources.batch import Batch
 from tracemortem.sources.clock import Told, clock
 from tracemortem.sources.find import Found
@@ -34,6 +34,9 @@ def read(found: Found, told: Told | None = None) -> Iterator[Batch]:
     if found.format in clocked.READERS:
         with opened(found.path) as stream:
             yield from clocked.READERS[found.format](stream, clock(found.path, told or Told()))
+    elif found.format == "otlp_protobuf":
+        with opened(found.path) as stream:
+            yield from otlp_proto.read(stream)
     elif found.kind in _READERS or found.text_format is not None:
         with opened(found.path) as stream:
             if found.text_format is not None:
@@ -50,6 +53,7 @@ def known() -> tuple[Known, ...]:
             "otlp",
             "OTLP as JSON lines: spans, metrics and logs, as the Collector writes them",
         ),
+        Known("otlp_protobuf", "otlp", "OTLP as protobuf, each message after its length (u32, big-endian)"),
         *(Known(*one) for one in clocked.KNOWN),
         Known("events_json_lines", "events", "events as JSON lines with time, kind and text"),
         Known("nginx:NAME", "access_log", "any nginx log_format directive found among the inputs"),

@@ -1,5 +1,6 @@
 """Which round (scrape, tick) of a file each sample belongs to, where nothing but repetition says so."""
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -32,9 +33,9 @@ class Rounds:
         known = pl.col("what").replace_strict(self._last, default=None, return_dtype=pl.Int64)
         # the latest place at which anything up to here was seen before: if inside the round, it repeats
         frame = frame.with_columns(reach=pl.coalesce(before, known, pl.lit(-1)).cum_max())
-        reach, starts = frame["reach"], [self._begins]
-        while (place := reach.search_sorted(starts[-1], side="left")) < len(reach):
-            starts.append(self._seen + int(place))
+        reach, starts = frame["reach"].to_list(), [self._begins]
+        while (place := bisect_left(reach, starts[-1])) < len(reach):
+            starts.append(self._seen + place)
         rounds = pl.Series(starts).search_sorted(frame["place"], side="right")
         numbers = (rounds.cast(pl.Int64) + (self._round - 1)).rename("round")
         self._last.update(frame.group_by("what").agg(pl.col("place").last()).iter_rows())

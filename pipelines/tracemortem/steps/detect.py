@@ -7,7 +7,7 @@ import polars as pl
 from tracemortem import settings as options
 from tracemortem.detect.given import given
 from tracemortem.detect.spikes import spikes
-from tracemortem.detect.watches import watches
+from tracemortem.detect.watches import READ, watches
 from tracemortem.incident import Spike
 from tracemortem.progress import stage
 from tracemortem.settings import Settings
@@ -44,7 +44,8 @@ def detect(settings: Settings) -> int:
                 "time_to": _bound(settings.time_to, settings, "--to"),
             },
         )
-        watch = watches()["request_latency"]
+        numbers = opened.values(settings)
+        watch = watches(overrides={name: numbers[name] for name in READ})["request_latency"]
         if settings.window is None:
             found = spikes(requests, watch)
         else:

@@ -19,6 +19,7 @@ class Inspected:
     """One file: what it is taken for and why, and what reading it gives.
 
     rejects      how many records could not be read; reasons: the first of them, `line N: reason`
+    clock        where the times come from of records that carry none; "": all carry theirs
     first_rows   up to three rows of each table that it fills
     """
 
@@ -31,6 +32,7 @@ class Inspected:
     reasons: tuple[str, ...]
     first_at: datetime | None
     last_at: datetime | None
+    clock: str
     first_rows: dict[str, list[dict[str, Any]]]
 
     def summary(self) -> dict[str, Any]:
@@ -52,6 +54,8 @@ class Inspected:
         ]
         if self.kind not in {"skipped", "log_format"}:
             lines.append(f"  holds   {self.rows:,} rows, {self.rejects:,} rejects, {span}")
+        if self.clock:
+            lines.append(f"  times   from {self.clock}")
         lines += [f"  reject  {_shown(reason)}" for reason in self.reasons]
         for table, rows in self.first_rows.items():
             for row in rows:
@@ -85,12 +89,14 @@ def formats() -> tuple[dict[str, str], ...]:
 
 def _inspected(file: find.Found) -> Inspected:
     rows = rejects = 0
+    clock = ""
     reasons: list[str] = []
     first: datetime | None = None
     last: datetime | None = None
     shown: dict[str, list[dict[str, Any]]] = {}
     for batch in registry.read(file) if file.kind != "skipped" else ():
         rows, rejects = rows + batch.stored, rejects + batch.rejects.height
+        clock = clock or batch.clock
         reasons += [
             f"line {line}: {reason}"
             for line, reason in batch.rejects.head(_SHOWN - len(reasons)).select("line", "reason").iter_rows()
@@ -102,7 +108,17 @@ def _inspected(file: find.Found) -> Inspected:
             if begins is not None and ends is not None:
                 first, last = min(first or begins, begins), max(last or ends, ends)
     return Inspected(
-        file.shown, file.kind, file.format, file.reason, rows, rejects, tuple(reasons), first, last, shown
+        file.shown,
+        file.kind,
+        file.format,
+        file.reason,
+        rows,
+        rejects,
+        tuple(reasons),
+        first,
+        last,
+        clock,
+        shown,
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tracemortem import declared
 from tracemortem.declared import Threshold
+from tracemortem.detect.watches import watches
 from tracemortem.settings import Settings
 from tracemortem.warehouse.store import Store
 
@@ -19,8 +20,9 @@ def store(settings: Settings) -> Store:
 
 
 def thresholds(settings: Settings) -> Mapping[str, Threshold]:
-    """Every number of the analysis, with the user's put over the project's."""
-    return declared.thresholds(_THRESHOLDS, settings.overrides)
+    """Every number of the analysis, detection's included, with the user's put over the project's."""
+    detection = {name: number for watch in watches().values() for name, number in watch.numbers.items()}
+    return declared.overridden({**declared.thresholds(_THRESHOLDS), **detection}, settings.overrides)
 
 
 def values(settings: Settings) -> Mapping[str, float]:
