@@ -12,6 +12,7 @@
 -- bytes_read       bytes  read from it, decompressed
 -- first_at         UTC    earliest instant in it
 -- last_at          UTC    latest
+-- clock            -      where times come from that its records do not carry; null: they carry theirs
 -- ingested_in_run  -      meta.run.run_id
 
 create table if not exists meta.input (
@@ -27,5 +28,6 @@ create table if not exists meta.input (
     bytes_read ubigint not null,
     first_at timestamptz,
     last_at timestamptz,
+    clock varchar,
     ingested_in_run uinteger
 )

@@ -41,6 +41,7 @@ def test_a_loaded_file_is_accounted_for_record_by_record(store: Store, events: R
             "bytes_read": 90,
             "first_at": datetime(2026, 2, 3, 11, 0, 1, tzinfo=UTC),
             "last_at": datetime(2026, 2, 3, 11, 0, 2, tzinfo=UTC),
+            "clock": None,
             "ingested_in_run": 1,
         }
     ]

@@ -80,6 +80,7 @@ def _load(store: Store, file: find.Found, told_times: Told) -> tuple[int, int]:
                     records=batch.records,
                     stored=batch.stored,
                     bytes_read=batch.bytes_read,
+                    clock=batch.clock,
                 )
                 told.advance(batch.bytes_read, batch.stored)
     return into.records, into.rejected

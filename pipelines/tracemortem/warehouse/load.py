@@ -21,6 +21,7 @@ class Load:
         self.bytes_read = 0
         self.first_at: datetime | None = None
         self.last_at: datetime | None = None
+        self.clock: str | None = None
         self._con = con
         self._tables = tables
 
@@ -32,12 +33,14 @@ class Load:
         records: int,
         stored: int,
         bytes_read: int,
+        clock: str = "",
     ) -> None:
         """Add what one block of the file held.
 
         rows        raw table (`span`, `sample`, ...) -> rows, with the table's columns but file_id
         rejects     line, reason, excerpt
         records     records seen in the block; each is stored or a reject
+        clock       where the times of records that carry none come from; "" if all carry theirs
         raises      ValueError if records are lost, or a frame is not as its table is declared
         """
         if records != stored + rejects.height:
@@ -50,6 +53,7 @@ class Load:
         self.rejected += rejects.height
         self.records += records
         self.bytes_read += bytes_read
+        self.clock = clock or self.clock
 
     def _stretch(self, frame: pl.DataFrame) -> None:
         """Widen the file's time span by every instant in the frame."""

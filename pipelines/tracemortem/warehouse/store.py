@@ -119,11 +119,11 @@ class Store:
             yield load
             self.run(
                 "insert into meta.input (file_id, path, sha256, bytes, kind, format, rows, rejects, records, "
-                "bytes_read, first_at, last_at, ingested_in_run) "
-                "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+                "bytes_read, first_at, last_at, clock, ingested_in_run) "
+                "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
                 [
                     load.file_id, path, sha256, size, kind, format_name, load.stored, load.rejected,
-                    load.records, load.bytes_read, load.first_at, load.last_at, self._run,
+                    load.records, load.bytes_read, load.first_at, load.last_at, load.clock, self._run,
                 ],
             )  # fmt: skip
 
