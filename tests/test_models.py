@@ -1,10 +1,13 @@
-"""Every model is held to its cases: tests/sql/<schema>/<table>/<sentence>.yaml.
+"""Every model, check and macro is held to its cases: tests/sql/<schema>/<table>/<sentence>.yaml.
 
 why      what the case shows, in a sentence
 params   the parameters the case is about; the rest have the project's values
 given    table -> rows; only the columns that matter, the others are null; other tables are empty
 expect   rows; only the columns the case is about, the same in each row; in any order
 ordered  true if the order of the rows is part of the case
+
+A check's rows are those that should not be: it has a case with such rows and one with none. A macro is given
+nothing; it is expected to turn each `call`, written as SQL, into what it `gives`.
 """
 
 import math
@@ -20,7 +23,7 @@ import pytest
 
 from tracemortem import declared, folders
 from tracemortem.errors import DefinitionError
-from tracemortem.warehouse import build, engine, macro, model, tables
+from tracemortem.warehouse import build, engine, header, macro, model, tables
 from tracemortem.warehouse.store import Store
 
 SQL = folders.folder("sql")
@@ -33,6 +36,13 @@ def values() -> dict[str, float]:
     return {name: found.value for name, found in declared.thresholds(PACKAGE / "thresholds.yaml").items()}
 
 
+def checks(sql: Path) -> list[model.Model]:
+    with engine.connect(None) as con:
+        abouts = [header.read(path) for path in sorted((sql / "check").glob("*.sql"))]
+        found = [(about, model.select(con, about)) for about in abouts]
+    return [model.Model(about, one.tables, one.parameters) for about, one in found]
+
+
 class Bench:
     """An empty warehouse in memory: a table is created, without a row, once a case needs it."""
 
@@ -40,7 +50,7 @@ class Bench:
         self.con = engine.connect(None)
         self.parameters = parameters
         self.declared = tables.declared(sql)
-        self.models = {one.name: one for one in model.read(sql, self.declared)}
+        self.models = {one.name: one for one in (*model.read(sql, self.declared), *checks(sql))}
         self.there: set[str] = set()
         macro.install(self.con, [one for one in macro.read(sql) if not one.is_table])
 
@@ -74,6 +84,9 @@ class Bench:
             required=("why", "given", "expect"),
         )
         name = f"{path.parent.parent.name}.{path.parent.name}"
+        if path.parent.parent.name == "macro":
+            self._call(path.parent.name, case["expect"])
+            return
         assert name in self.models, f"there is no model {name}"
         one = self.models[name]
         surplus = set(case.get("params") or {}) - one.parameters
@@ -92,6 +105,12 @@ class Bench:
         finally:
             self.con.rollback()
         compare(case["expect"], rows, is_ordered=bool(case.get("ordered")))
+
+    def _call(self, name: str, expected: Sequence[Mapping[str, Any]]) -> None:
+        for row in expected:
+            assert row["call"].startswith(f"{name}("), f"{row['call']} does not call {name}"
+            found = self.con.execute(f"select {row['call']}").fetchall()[0][0]
+            assert same(row["gives"], found), f"{row['call']} gives {found!r}, not {row['gives']!r}"
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
         columns = ", ".join(engine.identifier(column) for column in row)
@@ -154,8 +173,16 @@ def test_a_model_gives_what_its_case_expects(bench: Bench, path: Path):
 
 def test_every_model_has_a_case():
     proven = {f"{path.parent.parent.name}.{path.parent.name}" for path in FILES}
-    models = {one.name for one in model.read(SQL, tables.declared(SQL))}
-    assert sorted(models - proven) == []
+    models = {one.name for one in (*model.read(SQL, tables.declared(SQL)), *checks(SQL))}
+    macros = {f"macro.{one.name}" for one in macro.read(SQL)}
+    assert sorted((models | macros) - proven) == []
+
+
+def test_every_check_has_a_case_with_rows_that_should_not_be_and_one_without():
+    found = {
+        (path.parent.name, bool(declared.load(path)["expect"])) for path in FILES if "check" in path.parts
+    }
+    assert sorted({(path.stem, bad) for path in (SQL / "check").iterdir() for bad in (True, False)} - found) == []
 
 
 def test_every_parameter_is_a_threshold_and_every_threshold_is_used():

@@ -70,3 +70,8 @@ def test_a_surge_of_everybody_has_no_culprits():
         [network(f"10.0.{n}.0/24", 3000, 0) | {"requests_expected": 1000.0} for n in range(6)]
     )
     assert [source for source in sources(frame, surge, SETTINGS) if source.role == "culprit"] == []
+
+
+def test_a_range_is_written_in_its_shortest_form():
+    frame = pl.DataFrame([network("2001:db8:2a:0::/64", 900, 850), network("192.0.2.0/24", 500, 25, 24.0)])
+    assert sources(frame, SURGE, SETTINGS)[0].cidr == "2001:db8:2a::/64"

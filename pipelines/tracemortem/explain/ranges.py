@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from ipaddress import ip_network
 
 import polars as pl
 
@@ -45,7 +46,7 @@ def sources(
         innocent = 1 - row[sent] / row["requests"]
         found.append(
             Source(
-                cidr=row["client_net"],
+                cidr=str(ip_network(row["client_net"])),
                 role="culprit",
                 requests=row["requests"],
                 tokens=row[tokens],
@@ -64,7 +65,7 @@ def sources(
     )
     found.extend(
         Source(
-            cidr=row["client_net"],
+            cidr=str(ip_network(row["client_net"])),
             role="victim",
             requests=row["requests"],
             tokens=row["prompt_tokens"],
