@@ -10,7 +10,8 @@ from typing import Protocol
 
 import orjson
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
+from rich.filesize import decimal
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 
 class Listener(Protocol):
@@ -47,28 +48,33 @@ class Bars:
         default_factory=lambda: Progress(
             TextColumn("{task.description:<28}"),
             BarColumn(bar_width=24),
-            DownloadColumn(),
-            TransferSpeedColumn(),
+            TextColumn("{task.fields[read]:>22}"),
             TextColumn("{task.fields[rows]:>12,} rows  {task.fields[pace]:>10,.0f} rows/s"),
             console=Console(stderr=True),
         )
     )
     task: TaskID | None = None
     rows: int = 0
+    consumed: int = 0
     began: float = 0.0
 
     def begin(self, label: str, total_bytes: int | None) -> None:
         """A new bar; it pulses if the size is not known."""
         self.bars.start()
-        self.rows, self.began = 0, time.monotonic()
-        self.task = self.bars.add_task(label[-28:], total=total_bytes, rows=0, pace=0.0)
+        self.rows, self.consumed, self.began = 0, 0, time.monotonic()
+        self.task = self.bars.add_task(label[-28:], total=total_bytes, rows=0, pace=0.0, read="")
 
     def advance(self, consumed: int, rows: int) -> None:
         """The bar grows."""
         if self.task is not None:
             self.rows += rows
-            pace = self.rows / max(time.monotonic() - self.began, 1e-3)
-            self.bars.update(self.task, advance=consumed, rows=self.rows, pace=pace)
+            self.consumed += consumed
+            took_s = max(time.monotonic() - self.began, 1e-3)
+            read = (
+                f"{decimal(self.consumed)}  {decimal(int(self.consumed / took_s))}/s" if self.consumed else ""
+            )
+            pace = self.rows / took_s
+            self.bars.update(self.task, advance=consumed, rows=self.rows, pace=pace, read=read)
 
     def end(self) -> None:
         """The bar stays, full."""
