@@ -36,6 +36,12 @@ def values() -> dict[str, float]:
     return {name: found.value for name, found in declared.thresholds(PACKAGE / "thresholds.yaml").items()}
 
 
+def read(path: Path) -> dict[str, Any]:
+    return declared.load(
+        path, known=("why", "params", "given", "expect", "ordered"), required=("why", "given", "expect")
+    )
+
+
 def checks(sql: Path) -> list[model.Model]:
     with engine.connect(None) as con:
         abouts = [header.read(path) for path in sorted((sql / "check").glob("*.sql"))]
@@ -78,11 +84,7 @@ class Bench:
 
     def run(self, path: Path) -> None:
         """Run one case; an AssertionError says what differs."""
-        case = declared.load(
-            path,
-            known=("why", "params", "given", "expect", "ordered"),
-            required=("why", "given", "expect"),
-        )
+        case = read(path)
         name = f"{path.parent.parent.name}.{path.parent.name}"
         if path.parent.parent.name == "macro":
             self._call(path.parent.name, case["expect"])
@@ -179,10 +181,9 @@ def test_every_model_has_a_case():
 
 
 def test_every_check_has_a_case_with_rows_that_should_not_be_and_one_without():
-    found = {
-        (path.parent.name, bool(declared.load(path)["expect"])) for path in FILES if "check" in path.parts
-    }
-    assert sorted({(path.stem, bad) for path in (SQL / "check").iterdir() for bad in (True, False)} - found) == []
+    found = {(path.parent.name, bool(read(path)["expect"])) for path in FILES if "check" in path.parts}
+    wanted = {(path.stem, bad) for path in (SQL / "check").glob("*.sql") for bad in (True, False)}
+    assert sorted(wanted - found) == []
 
 
 def test_every_parameter_is_a_threshold_and_every_threshold_is_used():

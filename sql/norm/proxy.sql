@@ -2,7 +2,7 @@
 --
 -- address   -      address, canonical text
 -- requests  count  requests that came over it
--- clients   count  different addresses it forwarded for
+-- clients   count  different chains of addresses it forwarded for
 -- shown_by  -      user: named by --trusted-proxies; data: internal, and forwards for others nearly always
 
 with seen as (
@@ -62,7 +62,7 @@ near as (
         hops.position,
         address.canonical,
         address.is_trusted,
-        hops.chain[hops.position + 1] as forwarded_for,
+        nullif(array_to_string(hops.chain[hops.position + 1:], ','), '') as forwarded_for,
         -- whether all hops up to this one are near
         row_number() over (partition by hops.pair_no order by hops.position) = hops.position as is_reached
     from hops
