@@ -2,11 +2,20 @@
 
 import gzip
 import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from tracemortem import cli
+from tracemortem import cli, pipeline
+from tracemortem.settings import Settings
+from tracemortem.steps.place import taken
 
 SPAN = (
     '{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"edge"}}]},'
@@ -73,6 +82,54 @@ def test_a_failed_run_leaves_no_file_behind(tmp_path, capsys):
     assert [path.name for path in (tmp_path / "out").glob("*")] == []
 
 
+def a_file(folder: Path) -> Path:
+    path = folder / "file"
+    path.touch()
+    return path
+
+
+@pytest.mark.parametrize("where", ["file", "file/out"])
+def test_a_folder_for_the_report_that_cannot_be_is_said_in_four_lines(where, tmp_path, capsys):
+    path = tmp_path / "spans.jsonl"
+    path.write_text(spans(3))
+    a_file(tmp_path)
+    code, lines = said(capsys, "postmortem", path, "--out", tmp_path / where)
+    assert (code, lines[0]) == (
+        cli.USERS_TO_FIX,
+        f"tracemortem: nothing can be written into {tmp_path / where}",
+    )
+    assert len(lines) == 4
+
+
+def test_a_report_that_cannot_be_written_is_said_in_four_lines_and_leaves_nothing(tmp_path, capsys):
+    path = tmp_path / "spans.jsonl"
+    path.write_text(spans(3))
+    (tmp_path / "out" / "report.md").mkdir(parents=True)
+    code, lines = said(capsys, "postmortem", path, "--out", tmp_path / "out")
+    assert (code, lines[0], len(lines)) == (cli.USERS_TO_FIX, "tracemortem: the report cannot be written", 4)
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_a_run_on_a_file_that_another_works_on_is_refused_in_four_lines(tmp_path, capsys):
+    path = tmp_path / "spans.jsonl"
+    path.write_text(spans(3))
+    with taken(Settings(inputs=("x",), db=str(tmp_path / "x.duckdb"))):
+        code, lines = said(capsys, "ingest", path, "--db", tmp_path / "x.duckdb")
+    assert (code, lines[0], len(lines)) == (cli.USERS_TO_FIX, "tracemortem: x.duckdb is in use", 4)
+
+
+def test_who_reads_the_published_file_goes_on_reading_it(tmp_path, capsys):
+    path, database = tmp_path / "spans.jsonl", tmp_path / "x.duckdb"
+    path.write_text(spans(20))
+    assert cli.main(["ingest", str(path), "--db", str(database), "--quiet"]) == cli.DONE
+    with duckdb.connect(database, read_only=True) as reader:
+        path.write_text(spans(30))
+        assert cli.main(["ingest", str(path), "--db", str(database), "--quiet"]) == cli.DONE
+        assert reader.execute("select count(*) from norm.request").fetchall() == [(20,)]
+    with duckdb.connect(database, read_only=True) as reader:
+        assert reader.execute("select count(*) from norm.request").fetchall() == [(30,)]
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [
@@ -80,7 +137,7 @@ def test_a_failed_run_leaves_no_file_behind(tmp_path, capsys):
         ("--set", "long_context_tokens=many"), ("--window", "2026-04-24T02:17Z"), ("--window", "b/a"),
         ("--window", "2026-04-24T03:00Z/2026-04-24T02:00Z"), ("--from", "yesterday"), ("--to", "soon"),
         ("--trusted-proxies", "10.0.0.0/33"), ("--max-rejects", "2"), ("--max-rejects", "few"),
-        ("--no-such-option", "1"),
+        ("--no-such-option", "1"), ("--db", ""), ("--every", "0"), ("--start", "noon"),
     ],
 )  # fmt: skip
 def test_an_option_that_makes_no_sense_is_said_in_four_lines(option, value, tmp_path, capsys):
@@ -91,12 +148,16 @@ def test_an_option_that_makes_no_sense_is_said_in_four_lines(option, value, tmp_
     assert [line[:9] for line in lines] == ["tracemort", "  where  ", "  why    ", "  fix    "]
 
 
-def test_more_rejects_than_allowed_end_with_their_own_exit_code(tmp_path):
+def test_more_rejects_than_allowed_end_with_their_own_exit_code(tmp_path, capsys):
     path = tmp_path / "spans.jsonl"
     path.write_text(spans(30) + "{broken\n" * 5)
     given = ["ingest", str(path), "--db", str(tmp_path / "x.duckdb"), "--quiet"]
     assert cli.main(given) == cli.TOO_MANY_REJECTS
-    assert cli.main([*given[:-1], "--max-rejects", "0.5", "--quiet"]) == cli.DONE
+    assert capsys.readouterr().err == (
+        "tracemortem: 14.29% of the records were rejected, more than --max-rejects 1.00%; "
+        "meta.reject lists each with its reason\n"
+    )
+    assert cli.main([*given, "--max-rejects", "0.5"]) == cli.DONE
 
 
 def test_a_quiet_recording_has_a_report_that_says_so(tmp_path, capsys):
@@ -167,3 +228,127 @@ def test_a_number_of_detection_can_be_set_and_is_kept_with_the_others(tmp_path, 
         ["sql", str(database), "select value, source from meta.threshold where name = 'confirmed_ratio'"]
     )
     assert capsys.readouterr().out == "value,source\n2.5,set by the user\n"
+
+
+def test_inspect_shows_every_file_before_it_names_one_without_rows(tmp_path, capsys):
+    (tmp_path / "a.jsonl").write_text('{"resourceSpans":[]}\n')
+    (tmp_path / "b.jsonl").write_text(spans(7))
+    assert cli.main(["inspect", str(tmp_path), "--json"]) == cli.USERS_TO_FIX
+    shown = capsys.readouterr()
+    assert [json.loads(line)["rows"] for line in shown.out.splitlines()] == [0, 7]
+    assert shown.err.startswith("tracemortem: a.jsonl gives no row\n")
+
+
+def test_quiet_says_nothing_at_all(tmp_path, capsys):
+    path = tmp_path / "spans.jsonl"
+    path.write_text(spans(20))
+    assert cli.main(["postmortem", str(path), "--out", str(tmp_path / "out"), "--quiet"]) == cli.DONE
+    assert capsys.readouterr() == ("", "")
+
+
+def test_quiet_with_json_gives_the_result_alone(tmp_path, capsys):
+    path = tmp_path / "spans.jsonl"
+    path.write_text(spans(20))
+    cli.main(["ingest", str(path), "--db", str(tmp_path / "x.duckdb"), "--quiet", "--json"])
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [
+        {
+            "event": "result",
+            "requests": 20,
+            "incidents_confirmed": None,
+            "rejected_share": 0.0,
+            "database": str(tmp_path / "x.duckdb"),
+            "report": None,
+            "warnings": [],
+        }
+    ]
+
+
+def test_what_somebody_wrote_beside_the_file_is_warned_of_on_stderr(tmp_path, capsys):
+    path = tmp_path / "spans.jsonl"
+    path.write_text(spans(20))
+    (tmp_path / "x.duckdb.wal").write_text("somebody's")
+    assert cli.main(["ingest", str(path), "--db", str(tmp_path / "x.duckdb")]) == cli.DONE
+    assert capsys.readouterr().err.startswith("tracemortem: somebody wrote to x.duckdb, ")
+
+
+def test_a_recording_without_requests_is_not_called_quiet(tmp_path, capsys):
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"time": "2026-04-24T02:51:00Z", "kind": "deploy", "text": "1.2"}\n')
+    assert cli.main(["postmortem", str(path), "--out", str(tmp_path / "out")]) == cli.DONE
+    assert capsys.readouterr().out.startswith("No request of known latency was found to look at; ")
+
+
+def test_a_fault_of_our_own_is_said_to_be(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(pipeline, "ingest", lambda settings: 1 // 0)
+    code, lines = said(capsys, "ingest", "x", "--db", tmp_path / "x.duckdb")
+    assert (code, lines[-1]) == (cli.OUR_FAULT, "ZeroDivisionError: integer division or modulo by zero")
+    assert "this is our own fault, please report it" in lines[0]
+
+
+def test_a_query_that_ctrl_c_broke_off_is_no_fault(tmp_path, capsys, monkeypatch):
+    def query(settings: Settings) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise RuntimeError("Query interrupted") from None  # as DuckDB does
+
+    monkeypatch.setattr(pipeline, "ingest", query)
+    assert said(capsys, "ingest", "x", "--db", tmp_path / "x.duckdb") == (
+        cli.STOPPED,
+        ["tracemortem: stopped; nothing half-written is left behind"],
+    )
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def run(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:
+    """The command as a process of its own; its output is read from pipes."""
+    path = str(Path(cli.__file__).parent.parent)
+    given = [sys.executable, "-m", "tracemortem", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "100", "TERM": "xterm"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(given, env=environment, **(pipes | options))
+
+
+def test_ctrl_c_leaves_nothing_behind(tmp_path):
+    path = tmp_path / "spans.jsonl"
+    path.write_text(spans(3000))
+    with run("postmortem", path, "--out", tmp_path / "out", "--json") as process:
+        for line in process.stdout:
+            if json.loads(line)["label"] == "tables":
+                break
+        process.send_signal(signal.SIGINT)
+        _, said_last = process.communicate()
+    assert process.returncode == cli.STOPPED
+    assert said_last == "tracemortem: stopped; nothing half-written is left behind\n"
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_reader_that_leaves_ends_the_run_without_a_word(tmp_path):
+    path = tmp_path / "spans.jsonl"
+    path.write_text(spans(20))
+    with run("ingest", path, "--db", tmp_path / "x.duckdb", "--json") as process:
+        process.stdout.readline()
+        process.stdout.close()
+        said_last = process.stderr.read()
+    assert (process.returncode, said_last) == (cli.READER_LEFT, "")
+
+
+def test_on_a_terminal_bars_show_bytes_and_rows_a_second(tmp_path):
+    path = tmp_path / "spans.jsonl"
+    path.write_text(spans(200))
+    master, terminal = pty.openpty()
+    with run("ingest", path, "--db", tmp_path / "x.duckdb", stderr=terminal) as process:
+        os.close(terminal)
+        shown = b""
+        while part := _read(master):
+            shown += part
+        told = process.stdout.read()
+    assert re.search(rb"spans\.jsonl.*[\d.]+ [kM]?B  [\d.]+ [kM]?B/s.* 200 rows  [\d,]+ rows/s", shown)
+    assert told.startswith("200 requests stand in the tables.\n")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # which is how a terminal says that nobody writes to it any more
+        return b""

@@ -1,12 +1,18 @@
 """Flags in, exit code out. Results to stdout, progress and errors to stderr.
 
-Exit code: 0 done; 1 something the user can fix; 2 our own fault; 3 done, but too much was rejected.
+Exit code: 0 done; 1 something the user can fix; 2 our own fault; 3 done, but too much was rejected;
+130 stopped with Ctrl-C; 141 whoever read our output has left.
 """
 
 import argparse
+import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, NoReturn
 
 import orjson
@@ -16,6 +22,7 @@ from tracemortem.errors import SettingError, TracemortemError
 from tracemortem.settings import Settings
 
 DONE, USERS_TO_FIX, OUR_FAULT, TOO_MANY_REJECTS = 0, 1, 2, 3
+STOPPED, READER_LEFT = 130, 141  # as the shell says it of a program that SIGINT or SIGPIPE ended
 
 
 class _Parser(argparse.ArgumentParser):
@@ -32,23 +39,57 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    with _interrupts() as stopped:
+        try:
+            given = _parser().parse_args(arguments)
+            command: Callable[[argparse.Namespace], int] = given.command
+            code = command(given)
+            sys.stdout.flush()  # here, where it is known what to do if the reader has left
+        except BrokenPipeError:  # nobody is there to be told; what is buffered must still go somewhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return READER_LEFT
+        except KeyboardInterrupt:
+            return _say_stopped()
+        except Exception as error:  # the last resort: what is not the user's is ours, and is said to be
+            # a query that is interrupted fails in words of its own
+            return _say_stopped() if stopped.is_set() else _say_failed(error)
+    return code
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Notes that Ctrl-C was pressed, besides what Python does of it, unless somebody else looks after it."""
+    stopped = threading.Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        stopped.set()
+        signal.default_int_handler(number, frame)
+
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if is_ours:
+        signal.signal(signal.SIGINT, note)
     try:
-        given = _parser().parse_args(arguments)
-        command: Callable[[argparse.Namespace], int] = given.command
-        return command(given)
-    except TracemortemError as error:
+        yield stopped
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _say_stopped() -> int:
+    sys.stderr.write("tracemortem: stopped; nothing half-written is left behind\n")
+    return STOPPED
+
+
+def _say_failed(error: Exception) -> int:
+    if isinstance(error, TracemortemError):
         sys.stderr.write(f"tracemortem: {error}\n")
         return USERS_TO_FIX
-    except BrokenPipeError:  # the reader of our output has left: nobody is there to be told
-        sys.stderr.close()
-        return DONE
-    except KeyboardInterrupt:
-        sys.stderr.write("tracemortem: stopped; nothing half-written is left behind\n")
-        return 130
-    except Exception:  # the last resort: whatever is not the user's is ours, and is said to be
-        sys.stderr.write(f"tracemortem {__version__}: this is our own fault, please report it:\n")
-        traceback.print_exc()
-        return OUR_FAULT
+    sys.stderr.write(f"tracemortem {__version__}: this is our own fault, please report it:\n")
+    traceback.print_exception(error)
+    return OUR_FAULT
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -131,15 +172,15 @@ def _ingest(given: argparse.Namespace) -> int:
 
 def _run(name: str, given: argparse.Namespace) -> int:
     """One of the two jobs that load, plainly or as a Prefect flow, and its summary."""
-    import os
-
     from tracemortem import pipeline, progress
 
     settings = _settings(given)
     listener: progress.Listener = progress.Silence()
-    if given.json:
+    if given.quiet:
+        os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    elif given.json:
         listener = progress.Lines()
-    elif not given.quiet and sys.stderr.isatty():
+    elif sys.stderr.isatty():
         listener = progress.Bars()
     with progress.told_to(listener):
         if given.prefect or os.environ.get("PREFECT_API_URL"):
@@ -152,7 +193,15 @@ def _run(name: str, given: argparse.Namespace) -> int:
         _say({"event": "result", **outcome.summary()})
     elif not given.quiet:
         sys.stdout.write(outcome.text() + "\n")
-    return TOO_MANY_REJECTS if outcome.rejected_share > settings.max_rejects else DONE
+        for warning in outcome.warnings:
+            sys.stderr.write(f"tracemortem: {warning}\n")
+    if outcome.rejected_share <= settings.max_rejects:
+        return DONE
+    sys.stderr.write(
+        f"tracemortem: {outcome.rejected_share:.2%} of the records were rejected, "
+        f"more than --max-rejects {settings.max_rejects:.2%}; meta.reject lists each with its reason\n"
+    )
+    return TOO_MANY_REJECTS
 
 
 def _inspect(given: argparse.Namespace) -> int:
@@ -180,11 +229,7 @@ def _formats(given: argparse.Namespace) -> int:
 def _sql(given: argparse.Namespace) -> int:
     from tracemortem import pipeline
 
-    frame = pipeline.query(given.file, given.query)
-    if given.json:
-        sys.stdout.write(frame.write_ndjson())
-    else:
-        sys.stdout.write(frame.write_csv())
+    sys.stdout.write(pipeline.query(given.file, given.query, as_json=given.json))
     return DONE
 
 

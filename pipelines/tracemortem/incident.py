@@ -129,10 +129,13 @@ class Incident:
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file that was offered. rows + rejects is what stood in it. kind `skipped` says why in format."""
+    """One file that was offered. rows + rejects is what stood in it. kind `skipped` says why in format.
+
+    sha256   None if it could not be opened
+    """
 
     path: str
-    sha256: str
+    sha256: str | None
     bytes: int
     kind: str
     format: str

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-import polars as pl
-
 from tracemortem.settings import Settings
-from tracemortem.steps import look
+from tracemortem.steps import answer, look
 from tracemortem.steps.detect import detect
 from tracemortem.steps.explain import explain
 from tracemortem.steps.load import load
 from tracemortem.steps.model import model
+from tracemortem.steps.place import taken
 from tracemortem.steps.publish import discard, publish
 from tracemortem.steps.render import render
 from tracemortem.steps.tell import tell
@@ -45,14 +44,15 @@ class Outcome:
 
     rejected_share  of all records read, 0 to 1
     requests        in the DuckDB file
-    confirmed       incidents
+    confirmed       incidents; None if the run looks for none
     lines           the summary for people, a sentence a line
     report          report.html; None if the run writes none
+    warnings        what somebody should know, a sentence each
     """
 
     rejected_share: float
     requests: int
-    confirmed: int
+    confirmed: int | None
     lines: tuple[str, ...]
     database: str
     report: str | None
@@ -61,9 +61,7 @@ class Outcome:
     def text(self) -> str:
         """For people."""
         report = () if self.report is None else (f"Report: {self.report}",)
-        return "\n".join(
-            (*self.lines, *(f"Note: {w}" for w in self.warnings), *report, f"Tables: {self.database}")
-        )
+        return "\n".join((*self.lines, *report, f"Tables: {self.database}"))
 
     def summary(self) -> dict[str, Any]:
         """For programs."""
@@ -82,13 +80,14 @@ def ingest(settings: Settings, step: Step = plain) -> Outcome:
 
     raises   TracemortemError for what the user can mend
     """
-    rejected = step(load)(settings)
-    requests = step(model)(settings)
-    warnings = step(publish)(settings)
+    with taken(settings.checked()):
+        rejected = step(load)(settings)
+        requests = step(model)(settings)
+        warnings = step(publish)(settings)
     return Outcome(
         rejected_share=rejected,
         requests=requests,
-        confirmed=0,
+        confirmed=None,
         lines=(f"{requests:,} requests stand in the tables.",),
         database=str(settings.published()),
         report=None,
@@ -101,17 +100,18 @@ def postmortem(settings: Settings, step: Step = plain) -> Outcome:
 
     raises   TracemortemError for what the user can mend
     """
-    discard(settings)
-    try:
-        rejected = step(load)(settings)
-        requests = step(model)(settings)
-        step(detect)(settings)
-        confirmed = step(explain)(settings)
-        report = step(render)(settings)
-        lines = tell(settings)
-        warnings = step(publish)(settings)
-    finally:
-        discard(settings)
+    with taken(settings.checked()):
+        discard(settings)  # what a run that was killed left behind
+        try:
+            rejected = step(load)(settings)
+            requests = step(model)(settings)
+            step(detect)(settings)
+            confirmed = step(explain)(settings)
+            report = step(render)(settings)
+            lines = tell(settings)
+            warnings = step(publish)(settings)
+        finally:
+            discard(settings)
     return Outcome(
         rejected_share=rejected,
         requests=requests,
@@ -133,6 +133,10 @@ def formats() -> tuple[Mapping[str, str], ...]:
     return look.formats()
 
 
-def query(file: str, text: str) -> pl.DataFrame:
-    """The rows of one read-only, locked-down query."""
-    return ask.sql(Path(file), text)
+def query(file: str, text: str, *, as_json: bool = False) -> str:
+    """The rows of one read-only, locked-down query, as CSV with a header or an object a line.
+
+    raises   WarehouseError if the file cannot be opened or the query is refused
+    """
+    rows = ask.sql(Path(file), text)
+    return answer.json_lines(rows) if as_json else answer.csv(rows)

@@ -11,7 +11,9 @@ from typing import Protocol
 import orjson
 from rich.console import Console
 from rich.filesize import decimal
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn
+
+_LABEL = 22  # characters of a path or stage that are shown
 
 
 class Listener(Protocol):
@@ -42,46 +44,48 @@ class Silence:
 
 @dataclass
 class Bars:
-    """A bar a file or stage on stderr, with bytes and rows a second."""
+    """A bar a file or stage on stderr, with bytes and rows a second; it fits a terminal of 80 columns."""
 
-    bars: Progress = field(
-        default_factory=lambda: Progress(
-            TextColumn("{task.description:<28}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[read]:>22}"),
-            TextColumn("{task.fields[rows]:>12,} rows  {task.fields[pace]:>10,.0f} rows/s"),
-            console=Console(stderr=True),
-        )
-    )
-    task: TaskID | None = None
+    console: Console = field(default_factory=lambda: Console(stderr=True))
+    bar: Progress | None = None
     rows: int = 0
     consumed: int = 0
     began: float = 0.0
 
     def begin(self, label: str, total_bytes: int | None) -> None:
         """A new bar; it pulses if the size is not known."""
-        self.bars.start()
         self.rows, self.consumed, self.began = 0, 0, time.monotonic()
-        self.task = self.bars.add_task(label[-28:], total=total_bytes, rows=0, pace=0.0, read="")
+        # one a stage: started anew, a bar would draw all that came before it once more
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[read]:>18}"),
+            TextColumn("{task.fields[told]:>28}"),
+            console=self.console,
+            expand=True,
+        )
+        shown = label if len(label) <= _LABEL else f"…{label[1 - _LABEL :]}"
+        self.bar.add_task(f"{shown:<{_LABEL}}", total=total_bytes, told="", read="")
+        self.bar.start()
 
     def advance(self, consumed: int, rows: int) -> None:
         """The bar grows."""
-        if self.task is not None:
+        if self.bar is not None:
             self.rows += rows
             self.consumed += consumed
             took_s = max(time.monotonic() - self.began, 1e-3)
             read = (
                 f"{decimal(self.consumed)}  {decimal(int(self.consumed / took_s))}/s" if self.consumed else ""
             )
-            pace = self.rows / took_s
-            self.bars.update(self.task, advance=consumed, rows=self.rows, pace=pace, read=read)
+            told = f"{self.rows:,} rows  {self.rows / took_s:,.0f} rows/s" if self.rows else ""
+            self.bar.update(self.bar.task_ids[0], advance=consumed, told=told, read=read)
 
     def end(self) -> None:
         """The bar stays, full."""
-        if self.task is not None:
-            done = self.bars.tasks[self.bars.task_ids.index(self.task)].completed
-            self.bars.update(self.task, total=max(done, 1), completed=max(done, 1))
-        self.bars.stop()
+        if self.bar is not None:
+            done = max(self.bar.tasks[0].completed, 1)
+            self.bar.update(self.bar.task_ids[0], total=done, completed=done)
+            self.bar.stop()
 
 
 @dataclass

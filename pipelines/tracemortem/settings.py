@@ -60,14 +60,34 @@ class Settings:
 
     def checked(self) -> "Settings":
         """The same settings; raises SettingError for the first that makes no sense."""
+        named = [*(("INPUT", path) for path in self.inputs), ("--out", self.out), ("--db", self.db)]
+        for option, path in named:
+            if path == "":
+                raise SettingError(
+                    f"{option} is empty",
+                    where=option,
+                    why="an empty path would be the current folder, which is hardly meant",
+                    fix="name it; for the current folder write .",
+                )
+        if self.db is not None and (Path(self.db).is_dir() or Path(self.db).name in {"", ".."}):
+            raise SettingError(
+                f"{self.db} is a folder",
+                where="--db",
+                why="it must name the DuckDB file itself",
+                fix=f"write --db {Path(self.db) / 'tracemortem.duckdb'}",
+            )
         zone(self.timezone)
-        for option, text in (
-            ("--from", self.time_from),
-            ("--to", self.time_to),
-            ("--start", self.start),
-        ):
-            if text is not None:
-                instant(text, self.timezone, option)
+        begins, ends, _ = (
+            None if text is None else instant(text, self.timezone, option)
+            for option, text in (("--from", self.time_from), ("--to", self.time_to), ("--start", self.start))
+        )
+        if begins is not None and ends is not None and ends <= begins:
+            raise SettingError(
+                "no time is left between --from and --to",
+                where=f"--from {self.time_from} --to {self.time_to}",
+                why="the second is not after the first",
+                fix="put the earlier time first",
+            )
         if self.window is not None:
             span(self.window, self.timezone)
         if self.every_s is not None and not 0 < self.every_s <= _DAY_S:

@@ -2,7 +2,7 @@
 --
 -- file_id          -      number of the file in this warehouse
 -- path             -      where it lay, relative to the input it was found under
--- sha256           -      hash of the file as it lay
+-- sha256           -      hash of the file as it lay; null if it could not be opened
 -- bytes            bytes  its size, compressed or not
 -- kind             -      sort of telemetry, or skipped
 -- format           -      format that read it; of a skipped file, why it was skipped
@@ -18,7 +18,7 @@
 create table if not exists meta.input (
     file_id uinteger not null,
     path varchar not null,
-    sha256 varchar not null,
+    sha256 varchar,
     bytes ubigint not null,
     kind varchar not null,
     format varchar not null,

@@ -1,18 +1,25 @@
 """Every suspicion proves itself by its own samples, and covers the words for causes."""
 
+import re
 from collections.abc import Mapping
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tracemortem import folders
 from tracemortem.errors import DefinitionError
 from tracemortem.explain.hypothesis import Hypothesis, read, read_all
 from tracemortem.explain.signals import Signal
-from tracemortem.explain.weigh import judge
+from tracemortem.explain.weigh import judge, told
+from tracemortem.settings import Settings
+from tracemortem.steps import opened
+from tracemortem.steps.explain import SIGNAL_TABLES, meanings, suspicions
 
 HYPOTHESES = read_all(folders.definitions("explain", "hypotheses"))
+VALUES = opened.values(Settings(inputs=()))
 KINDS = {
     "long_context_surge", "cache_pollution", "prefix_cache_disabled", "rollout_cold_cache", "traffic_surge",
     "retry_storm", "output_length_surge", "kv_preemption_thrash", "memory_bandwidth_saturation",
@@ -56,6 +63,49 @@ def test_nothing_is_ruled_out_by_a_signal_that_covers_too_little_of_the_window(h
 @pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=lambda h: h.kind)
 def test_nothing_is_ruled_out_without_any_signal(hypothesis: Hypothesis):
     assert judge(hypothesis, {}).verdict == "not_testable"
+
+
+def test_no_suspicion_is_a_consequence_of_itself():
+    order = TopologicalSorter({hypothesis.kind: hypothesis.consequence_of for hypothesis in HYPOTHESES})
+    order.prepare()  # raises on a ring, in which every cause would contribute and none be primary
+    assert order.is_active()
+
+
+def test_every_suspicion_cites_only_what_is_measured():
+    assert suspicions({table: meanings(table, VALUES) for table in SIGNAL_TABLES}) == HYPOTHESES
+
+
+def test_a_suspicion_that_cites_what_nobody_measures_is_an_error():
+    notes = {table: meanings(table, VALUES) for table in SIGNAL_TABLES}
+    del notes["gpu_fault"]
+    with pytest.raises(
+        DefinitionError, match=r"'gpu_fault' cites gpu_fault.xid_changes, which nobody measures"
+    ):
+        suspicions(notes)
+
+
+def test_every_evidence_table_says_what_would_have_recorded_it():
+    recorders = yaml.safe_load(folders.definitions("explain", "recorders.yaml").read_text())
+    assert set(recorders) == set(SIGNAL_TABLES)
+
+
+@pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=lambda h: h.kind)
+def test_a_claim_reads_without_a_gap_where_all_that_it_needs_was_recorded(hypothesis: Hypothesis):
+    units = {
+        f"{table}.{column}": unit
+        for table in SIGNAL_TABLES
+        for column, (unit, _) in meanings(table, VALUES).items()
+    }
+    needed = {
+        *hypothesis.needs,
+        *(condition.signal for condition in hypothesis.supported_when),
+        "replicas.replicas",  # counted wherever any replica is known
+    }
+    known = {name: Signal(name, 0.5, 0.25, units[name], name, 1.0) for name in needed}
+    text = told(hypothesis.claim, known)
+    assert not re.search(r"not recorded|[][{}]| [.,;]|  ", text), text
+    assert text[0].isupper() or text[0].isdigit()
+    assert text.endswith(".")
 
 
 def test_a_misspelt_key_is_named(tmp_path: Path):

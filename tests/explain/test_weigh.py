@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tracemortem.explain.hypothesis import Condition, Hypothesis
 from tracemortem.explain.signals import Signal, figure
-from tracemortem.explain.weigh import judge, told, verdicts
+from tracemortem.explain.weigh import citations, judge, told, unexplained, verdicts
+from tracemortem.incident import NotCause
 
 HIT = Signal("cache.hit_ratio", 0.62, 0.91, "ratio 0-1", "prefix-cache hits over look-ups", 1.0)
 FALLS = Condition("cache.hit_ratio", "change", "at_most", -0.1)
@@ -83,8 +86,59 @@ def test_a_known_condition_that_fails_decides_even_where_another_is_unknown():
     assert judge(strict, SIGNALS).verdict == "not_supported"
 
 
-def test_a_ratio_to_nothing_is_unknown():
-    assert replace(HIT, before=0.0).ratio is None
+def test_a_part_in_brackets_is_left_out_where_a_figure_in_it_was_not_recorded():
+    text = "Hits fell to {cache.hit_ratio.now}[; clocks to {gpu.clock.now}][, from {cache.hit_ratio.before}]."
+    assert told(text, SIGNALS) == "Hits fell to 62 %, from 91 %."
+
+
+def test_what_a_hypothesis_cites_and_nobody_measures_is_found():
+    odd = replace(
+        POLLUTION, claim="{cache.hit_ration.now}", denial="{cache.hit_ratio.during} {cache.hit_ratio"
+    )
+    assert citations(odd, {"cache.hit_ratio"}) == (
+        "cache.hit_ration",
+        "{cache.hit_ratio.during}",
+        "{cache.hit_ratio",
+    )
+
+
+def test_what_was_recorded_during_but_not_before_is_said_to_be_missing_before():
+    late = replace(HIT, before=None)
+    _, ledger = verdicts([replace(POLLUTION, needs=())], {HIT.name: late}, {})
+    assert ledger[0].text == "Not recorded: prefix-cache hits over look-ups, in the time before."
+
+
+def test_a_note_in_a_meaning_is_not_read_out_to_those_who_lack_the_signal():
+    silent = replace(
+        HIT, value=None, before=None, meaning="hits over look-ups; null where nothing was looked up"
+    )
+    _, ledger = verdicts([POLLUTION], {HIT.name: silent}, {})
+    assert ledger[0].text == "Not recorded: hits over look-ups."
+
+
+def test_one_cure_for_several_missing_signals_is_said_once():
+    other = replace(POLLUTION, needs=("cache.hit_ratio", "engine.waiting"), supported_when=())
+    _, ledger = verdicts([other], {}, {"cache": "Scrape /metrics.", "engine": "Scrape /metrics."})
+    assert ledger[0].text == "Not recorded: cache.hit_ratio; engine.waiting. Scrape /metrics."
+
+
+@pytest.mark.parametrize(
+    ("verdicts_of_others", "text"),
+    [
+        (
+            ("ruled_out", "not_supported"),
+            "none of the 2 suspicions explains it, and all of them could be tested.",
+        ),
+        (
+            ("ruled_out", "not_testable"),
+            "none of the 2 suspicions explains it; 1 of them could not be tested for want of data.",
+        ),
+        (("not_testable", "not_testable"), "none of the 2 suspicions could be tested for want of data."),
+    ],
+)
+def test_an_unexplained_spike_says_how_much_was_tested(verdicts_of_others, text):
+    cleared = [NotCause("gpu_fault", verdict, "", ()) for verdict in verdicts_of_others]
+    assert unexplained(cleared, {}).text == f"The spike is real, but {text}"
 
 
 def test_a_figure_that_was_not_recorded_says_so():
@@ -94,5 +148,9 @@ def test_a_figure_that_was_not_recorded_says_so():
 def test_figures_read_as_people_write_them():
     assert [
         figure(0.0003, "ratio 0-1"), figure(0.38, "ratio 0-1"), figure(8742.0, "tokens"), figure(1.2162, "s"),
-        figure(2.0, "count"), figure(None, "s"),
-    ] == ["0.03 %", "38 %", "8,742 tokens", "1.22 s", "2", "not recorded"]  # fmt: skip
+        figure(2.0, "count"), figure(None, "s"), figure(0.0136, "s"), figure(0.0, "s"), figure(1.0, "ratio"),
+        figure(91.0, "C"), figure(75.0, "1/min"), figure(0.2, "s/1k tokens"),
+    ] == [
+        "0.03 %", "38 %", "8,742 tokens", "1.22 s", "2", "not recorded", "13.6 ms", "0 s", "1.00",
+        "91 °C", "75/min", "0.2 s per 1,000 tokens",
+    ]  # fmt: skip

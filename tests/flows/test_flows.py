@@ -47,6 +47,16 @@ def artifacts() -> dict[str, str]:
     return {artifact["key"]: artifact["data"] for artifact in reversed(found) if artifact["key"]}
 
 
+def runs_of_tasks(name: str) -> list[int]:
+    """How often each task of that name was run, the latest first."""
+    from prefect.client.orchestration import get_client
+
+    with get_client(sync_client=True) as client:
+        found = client.request("POST", "/task_runs/filter", json={}).json()
+    latest = sorted(found, key=lambda run: run["created"], reverse=True)
+    return [run["run_count"] for run in latest if run["name"].startswith(name)]
+
+
 def task_runs() -> set[str]:
     from prefect.client.orchestration import get_client
 
@@ -88,6 +98,42 @@ def test_what_a_person_must_mend_is_not_tried_again(tmp_path: Path):
 
     with pytest.raises(InputError):
         jobs.ingest(Settings(inputs=(str(tmp_path / "nowhere"),), db=str(tmp_path / "x.duckdb")))
+    assert runs_of_tasks("load")[0] == 1
+
+
+@pytest.mark.usefixtures("harness")
+def test_what_passes_by_itself_is_tried_again(
+    recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from tracemortem import pipeline
+    from tracemortem.flows import jobs
+    from tracemortem.settings import Settings
+
+    tries = []
+
+    def load(settings: Settings) -> float:
+        tries.append(settings)
+        if len(tries) == 1:
+            raise OSError("the disk was busy")
+        return real(settings)
+
+    real = pipeline.load
+    monkeypatch.setattr(pipeline, "load", load)
+    monkeypatch.setattr(jobs, "RETRY_AFTER_S", [0, 0])
+    outcome = jobs.ingest(Settings(inputs=(str(recording),), db=str(tmp_path / "x.duckdb")))
+    assert (outcome.requests, len(tries)) == (300, 2)
+
+
+@pytest.mark.usefixtures("harness")
+def test_settings_that_make_no_sense_fail_before_any_task(recording: Path, tmp_path: Path):
+    from tracemortem.errors import SettingError
+    from tracemortem.flows import jobs
+    from tracemortem.settings import Settings
+
+    before = len(runs_of_tasks(""))
+    with pytest.raises(SettingError, match="no time zone"):
+        jobs.ingest(Settings(inputs=(str(recording),), db=str(tmp_path / "x.duckdb"), timezone="Mars"))
+    assert len(runs_of_tasks("")) == before
 
 
 def test_the_plain_command_never_imports_prefect(recording: Path, tmp_path: Path):

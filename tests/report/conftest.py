@@ -167,7 +167,7 @@ def a_candidate() -> Incident:
         baseline=1.19,
         peak=1.9,
         peak_minute=at("0:56"),
-        reason="It lasted 3 minutes; 5 are needed.",
+        reason="it lasted 3 minutes; 5 are needed",
         impact=Impact(412, None, None, None, None),
         causes=(),
         not_causes=(),

@@ -11,27 +11,40 @@ from tracemortem.incident import Evidence, Mitigation, Spike, TimelineEntry
 
 _SQL = "sql/evidence/recovery.sql"
 _DONE = ("mitigation", "rollback", "fix", "remediation")
+_GRAIN_S = 60  # an incident ends with a minute: what was noted within it cannot be told from the end itself
 
 
 def mitigations(
-    recovery: pl.DataFrame, spike: Spike, baseline_s: float | None, settings: Mapping[str, float]
+    recovery: pl.DataFrame,
+    spike: Spike,
+    baseline_s: float | None,
+    peak_s: float | None,
+    recording_end: datetime,
+    settings: Mapping[str, float],
 ) -> tuple[Mitigation, ...]:
     """What people did, each with a verdict on whether latency came back.
 
-    recovery   evidence.recovery of one incident, one row an event
-    baseline_s the incident's baseline, P99 in seconds
-    settings   recovered_ratio, after_minutes, recovered_requests, traffic_left_ratio (thresholds.yaml)
+    recovery       evidence.recovery of one incident, one row an event
+    baseline_s     the incident's baseline, P99 in seconds; peak_s the P99 of its window
+    recording_end  end of what was recorded of the service
+    settings       recovered_ratio, after_minutes, recovered_requests, traffic_left_ratio, effect_minutes
+                   (thresholds.yaml)
+
+    Verified is the last thing that was done before latency came back, if that was soon, and latency stayed
+    down with the traffic still there. What was done earlier had not helped by the time of the next.
     """
-    return tuple(
-        Mitigation(
-            at=row["happened_at"],
-            text=row["text"],
-            status=_status(row, spike, baseline_s, settings),
-            evidence=_evidence(row, baseline_s),
-        )
-        for row in recovery.to_dicts()
-        if row["kind"] in _DONE
-    )
+    rows = [row for row in recovery.to_dicts() if row["kind"] in _DONE]
+    done_at = [row["happened_at"] for row in rows]
+    found = []
+    for row in rows:
+        if spike.end is None:
+            status = _status_so_far(row["happened_at"], recording_end, settings)
+        elif _is_out_of_the_question(row["happened_at"], done_at, spike.end, settings):
+            status = "not_verified"
+        else:
+            status = _status_afterwards(row, baseline_s, peak_s, settings)
+        found.append(Mitigation(row["happened_at"], row["text"], status, _evidence(row, baseline_s)))
+    return tuple(found)
 
 
 def timeline(
@@ -40,14 +53,23 @@ def timeline(
     peak_s: float | None,
     recovery: pl.DataFrame,
     earlier: pl.DataFrame,
+    *,
+    is_given: bool,
 ) -> tuple[TimelineEntry, ...]:
     """The course of events: what was measured, and what people noted.
 
     recovery  evidence.recovery of one incident
     earlier   happened_at, kind, text of the events shortly before it
+    is_given  start and end are the user's, not measured
     """
+    began, ended = (
+        ("start of the window that was given", "end of the window that was given")
+        if is_given
+        else ("latency began to rise", "latency was back in its usual range")
+    )
+    latest = spike.onset_latest if spike.onset_latest > spike.onset_earliest else None
     found = [
-        TimelineEntry(spike.onset_earliest, spike.onset_latest, "requests", "latency began to rise"),
+        TimelineEntry(spike.onset_earliest, latest, "requests", began),
         *(
             TimelineEntry(row["happened_at"], None, "events", f"{row['kind']}: {row['text']}")
             for frame in (earlier, recovery)
@@ -57,27 +79,43 @@ def timeline(
     if peak_minute is not None and peak_s is not None:
         found.append(TimelineEntry(peak_minute, None, "requests", f"worst minute, P99 {figure(peak_s, 's')}"))
     if spike.end is not None:
-        found.append(TimelineEntry(spike.end, None, "requests", "latency was back in its usual range"))
+        found.append(TimelineEntry(spike.end, None, "requests", ended))
     return tuple(sorted(found, key=lambda entry: (entry.at, entry.source, entry.text)))
 
 
-def _status(
-    row: Mapping[str, Any], spike: Spike, baseline_s: float | None, settings: Mapping[str, float]
+def _status_so_far(done_at: datetime, recording_end: datetime, settings: Mapping[str, float]) -> str:
+    """Of what was done in an incident that still goes on: it failed once it has had its time."""
+    had_s = (recording_end - done_at).total_seconds()
+    return "not_verified" if had_s > 60 * settings["effect_minutes"] else "not_testable"
+
+
+def _is_out_of_the_question(
+    done_at: datetime, all_done_at: list[datetime], end: datetime, settings: Mapping[str, float]
+) -> bool:
+    """Whether it cannot be what ended the incident, or cannot be told to be."""
+    took_s = (end - done_at).total_seconds()
+    if took_s < -_GRAIN_S or took_s > 60 * settings["effect_minutes"]:
+        return True
+    # something else was tried, since latency was not back yet
+    return any(other <= end and (other - done_at).total_seconds() > _GRAIN_S for other in all_done_at)
+
+
+def _status_afterwards(
+    row: Mapping[str, Any], baseline_s: float | None, peak_s: float | None, settings: Mapping[str, float]
 ) -> str:
-    if spike.end is not None and row["happened_at"] >= spike.end:
-        lag_s = (row["happened_at"] - spike.end).total_seconds()
-        if lag_s > 60:  # noted after the end: it cannot have brought it about
-            return "not_verified"
-    if spike.end is None:
-        return "not_verified"
-    watched = (row["minutes_after"] or 0) >= settings["after_minutes"]
-    if not watched or (row["requests_after"] or 0) < settings["recovered_requests"] or baseline_s is None:
+    """Whether latency was back after the end, and stayed so, for that reason."""
+    p99_s, minutes, requests = row["p99_after_s"], row["minutes_after"] or 0, row["requests_after"] or 0
+    if baseline_s is None or peak_s is None or p99_s is None or minutes < settings["after_minutes"]:
         return "not_testable"
-    if row["p99_after_s"] > settings["recovered_ratio"] * baseline_s:
+    usual_s = settings["recovered_ratio"] * baseline_s
+    if peak_s <= usual_s:  # of a window that was given: there was nothing to come back from
+        return "not_testable"
+    has_enough = requests >= settings["recovered_requests"]
+    if has_enough and p99_s > usual_s:
         return "not_verified"
     if row["requests_ratio"] < settings["traffic_left_ratio"]:
         return "traffic_left"
-    return "verified"
+    return "verified" if has_enough else "not_testable"
 
 
 def _evidence(row: Mapping[str, Any], baseline_s: float | None) -> tuple[Evidence, ...]:
@@ -96,12 +134,12 @@ def _evidence(row: Mapping[str, Any], baseline_s: float | None) -> tuple[Evidenc
             )
         )
     if row["minutes_to_end"] is not None:
+        minutes = round(row["minutes_to_end"])
+        side = "after" if minutes >= 0 else "before"
         found.append(
             Evidence(
                 "recovery.minutes_to_end",
-                f"latency was back {row['minutes_to_end']:.0f} minutes after it"
-                if row["minutes_to_end"] >= 0
-                else f"latency was back {-row['minutes_to_end']:.0f} minutes before it",
+                f"the incident ended {abs(minutes)} min {side} it",
                 row["minutes_to_end"],
                 None,
                 "min",

@@ -1,7 +1,7 @@
 """A signal: one measured figure of an incident beside the same figure before it."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -9,6 +9,10 @@ import polars as pl
 from tracemortem.incident import Evidence
 
 _BEFORE = "_before"
+_SIGNS = {"C": "°C", "s/1k tokens": "s per 1,000 tokens"}
+# A report shows a ratio as a percentage, which only a share is.
+_WRITTEN = {"ratio 0-1": "ratio", "ratio": "times"}
+UNKNOWN = "not recorded"
 
 
 @dataclass(frozen=True)
@@ -30,10 +34,13 @@ class Signal:
 
     @property
     def ratio(self) -> float | None:
-        """value over before; None if either is unknown or there was nothing before."""
-        if self.value is None or not self.before:
+        """value over before, infinite for something where nothing was.
+
+        None if either is unknown, or both are nothing.
+        """
+        if self.value is None or self.before is None or self.value == self.before == 0:
             return None
-        return self.value / self.before
+        return self.value / self.before if self.before else math.inf
 
     @property
     def change(self) -> float | None:
@@ -50,14 +57,14 @@ class Signal:
             text=self.meaning,
             value=self.value,
             baseline=self.before,
-            unit="ratio" if self.unit == "ratio 0-1" else self.unit,
+            unit=_WRITTEN.get(self.unit, self.unit),
             sql=f"sql/evidence/{table}.sql",
         )
 
 
 def signals(
     table: str, frame: pl.DataFrame, meanings: Mapping[str, tuple[str, str]], incident_id: str
-) -> Iterable[Signal]:
+) -> Iterator[Signal]:
     """The signals of one incident in one evidence table.
 
     frame     one row per incident: incident_id, covered_ratio or not, figures, each with its `_before` or not
@@ -66,9 +73,7 @@ def signals(
     rows = frame.filter(pl.col("incident_id") == incident_id).to_dicts()
     row = rows[0] if rows else dict.fromkeys(frame.columns)
     covered = _number(row.get("covered_ratio"))
-    for column in frame.columns:
-        if column in {"incident_id", "covered_ratio"} or column.endswith(_BEFORE):
-            continue
+    for column in figures(frame.columns):
         unit, meaning = meanings[column]
         yield Signal(
             name=f"{table}.{column}",
@@ -80,17 +85,30 @@ def signals(
         )
 
 
+def figures(columns: Iterable[str]) -> list[str]:
+    """Those columns of an evidence table that are signals of their own."""
+    return [
+        column
+        for column in columns
+        if column not in {"incident_id", "covered_ratio"} and not column.endswith(_BEFORE)
+    ]
+
+
 def figure(value: float | None, unit: str) -> str:
     """A figure as people read it, with its unit."""
     if value is None:
-        return "not recorded"
+        return UNKNOWN
     if unit == "ratio 0-1":
         percent = 100 * value
         return f"{percent:.0f} %" if abs(percent) >= 10 else f"{percent:.2g} %"
+    if unit == "s" and 0 < abs(value) < 0.1:
+        value, unit = 1000 * value, "ms"
+    if unit == "ratio" and abs(value) < 100:
+        return f"{value:.2f}"
     text = f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
     if unit.startswith("1/"):
         return text + unit[1:]
-    return text if unit in {"-", "count", "ratio"} else f"{text} {unit}"
+    return text if unit in {"-", "count", "ratio"} else f"{text} {_SIGNS.get(unit, unit)}"
 
 
 def _number(value: object) -> float | None:

@@ -1,17 +1,18 @@
 """Which hypotheses stand: the only code that knows how a rule is judged."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from tracemortem.explain.hypothesis import Condition, Hypothesis
-from tracemortem.explain.signals import Signal, figure
+from tracemortem.explain.signals import UNKNOWN, Signal, figure
 from tracemortem.incident import Cause, Evidence, NotCause
 
 _STRENGTH = {"established": 3, "likely": 2, "possible": 1}
 _COVERED_ENOUGH = 0.95  # the contract's bound for clearing a suspect
 _TRAFFIC = ("traffic.requests_per_s", "traffic.clients", "errors.server_error_ratio", "stages.queue_p99_s")
 _CITATION = re.compile(r"\{([a-z_0-9]+\.[a-z_0-9]+)\.(now|before)\}")
+_OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 
 
 @dataclass(frozen=True)
@@ -113,37 +114,70 @@ def verdicts(
 def unexplained(cleared: Sequence[NotCause], signals: Mapping[str, Signal]) -> Cause:
     """The cause of a spike that no hypothesis explains, with what could not be tested, and the traffic."""
     untested = sum(entry.verdict == "not_testable" for entry in cleared)
+    if untested == len(cleared):
+        text = f"none of the {len(cleared)} suspicions could be tested for want of data."
+    elif untested:
+        text = (
+            f"none of the {len(cleared)} suspicions explains it; "
+            f"{untested} of them could not be tested for want of data."
+        )
+    else:
+        text = f"none of the {len(cleared)} suspicions explains it, and all of them could be tested."
     return Cause(
         kind="unknown",
         role="primary",
         verdict="possible",
-        text=(
-            f"The spike is real, but none of the {len(cleared)} suspicions explains it; "
-            f"{untested} of them could not be tested for want of data."
-        ),
+        text=f"The spike is real, but {text}",
         evidence=tuple(signals[name].evidence() for name in _TRAFFIC if not _is_unknown(name, signals)),
     )
 
 
 def told(text: str, signals: Mapping[str, Signal]) -> str:
-    """A sentence with its figures in place: {table.column.now} and {table.column.before}."""
+    """A sentence with its figures in place: {table.column.now} and {table.column.before}.
+
+    A part in square brackets is left out where a figure in it was not recorded.
+    """
 
     def shown(match: re.Match[str]) -> str:
         signal = signals.get(match[1])
         if signal is None:
-            return "not recorded"
+            return UNKNOWN
         return figure(signal.value if match[2] == "now" else signal.before, signal.unit)
 
-    return _CITATION.sub(shown, text)
+    def kept(match: re.Match[str]) -> str:
+        part = _CITATION.sub(shown, match[1])
+        return "" if UNKNOWN in part else part
+
+    return _CITATION.sub(shown, _OPTIONAL.sub(kept, text))
+
+
+def citations(hypothesis: Hypothesis, names: Container[str]) -> tuple[str, ...]:
+    """What a hypothesis cites, in its rules and its sentences, that is none of the signals there are.
+
+    names    every table.column that evidence measures
+    """
+    rest = [_CITATION.sub("", text) for text in (hypothesis.claim, hypothesis.denial)]
+    garbled = [part for text in rest for part in re.findall(r"\{[^}]*\}?", text)]
+    told_of = [name for text in (hypothesis.claim, hypothesis.denial) for name, _ in _CITATION.findall(text)]
+    unknown = [name for name in (*hypothesis.cited, *told_of) if name not in names]
+    return tuple(dict.fromkeys((*unknown, *garbled)))
 
 
 def _denial(judgement: Judgement, signals: Mapping[str, Signal], recorders: Mapping[str, str]) -> str:
     if judgement.verdict != "not_testable":
         return told(judgement.hypothesis.denial, signals)
-    lacking = ", ".join(signals[name].meaning if name in signals else name for name in judgement.missing)
-    tables = dict.fromkeys(name.partition(".")[0] for name in judgement.missing)
-    cure = " ".join(recorders[table] for table in tables if table in recorders)
-    return f"Not recorded: {lacking}. {cure}".strip()
+    lacking = "; ".join(_lacking(name, signals) for name in judgement.missing)
+    tables = (name.partition(".")[0] for name in judgement.missing)
+    cures = dict.fromkeys(recorders[table] for table in tables if table in recorders)
+    return " ".join((f"Not recorded: {lacking}.", *cures))
+
+
+def _lacking(name: str, signals: Mapping[str, Signal]) -> str:
+    """What a signal would have told; what its meaning says after a semicolon is for those who query it."""
+    if name not in signals:
+        return name
+    meaning = signals[name].meaning.partition(";")[0]
+    return meaning if signals[name].value is None else f"{meaning}, in the time before"
 
 
 def _evidence(judgement: Judgement, signals: Mapping[str, Signal]) -> tuple[Evidence, ...]:

@@ -19,6 +19,8 @@ from tracemortem import pipeline
 from tracemortem.errors import TracemortemError
 from tracemortem.pipeline import Outcome, Settings
 
+RETRY_AFTER_S: list[float] = [5, 30]
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -27,8 +29,8 @@ def as_task(function: Callable[P, R], /) -> Callable[P, R]:
     """A step as a task: tried again after a passing fault, never after one that a person must mend."""
     return task(
         name=function.__name__,
-        retries=2,
-        retry_delay_seconds=[5, 30],
+        retries=len(RETRY_AFTER_S),
+        retry_delay_seconds=RETRY_AFTER_S,
         retry_condition_fn=_is_passing,
         cache_policy=NO_CACHE,  # a step's result is what it does to the store
         log_prints=False,

@@ -1,5 +1,6 @@
 """What does a diagnosis look like to people and programs? report.json, report.md and report.html."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -60,7 +61,8 @@ def write(
     returns    the three paths
     raises     DefinitionError for a faulty template or declaration, or a missing frame or column
 
-    Nothing is written before everything is made, and the same arguments give the same bytes.
+    Nothing is written before everything is made, each file is replaced in one step, and the same arguments
+    give the same bytes.
     """
     folders = (*templates, folder("reports"))
     report = checked(document(diagnosis, product_version=product_version, created_at=created_at))
@@ -87,8 +89,15 @@ def write(
         "report.html": page(parts, folders, words=language).encode(),
     }
     out.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        (out / name).write_bytes(content)
+    fresh = {name: out / f".{name}.{os.getpid()}.tmp" for name in files}
+    try:
+        for name, content in files.items():
+            fresh[name].write_bytes(content)
+        for name, path in fresh.items():
+            path.replace(out / name)
+    finally:
+        for path in fresh.values():
+            path.unlink(missing_ok=True)
     return [out / name for name in files]
 
 

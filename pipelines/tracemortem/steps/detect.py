@@ -12,17 +12,18 @@ from tracemortem.incident import Spike
 from tracemortem.progress import stage
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
+from tracemortem.warehouse.store import Store
 
-_REQUESTS = """
-    select
-        service,
-        started_at,
-        duration_s as latency_s
+_WATCHED = """
     from norm.request
     where
         counts_for_latency
         and started_at >= coalesce($time_from, '-infinity'::timestamptz)
         and started_at < coalesce($time_to, 'infinity'::timestamptz)
+"""
+_REQUESTS = f"""
+    select service, started_at, duration_s as latency_s
+    {_WATCHED}
     order by service, started_at, request_key
 """
 _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -37,13 +38,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 def detect(settings: Settings) -> int:
     """Find the incidents, or take the window that the user gives, into raw.incident; returns how many."""
     with opened.store(settings) as store, stage("detection") as told:
-        requests = store.frame(
-            _REQUESTS,
-            {
-                "time_from": _bound(settings.time_from, settings, "--from"),
-                "time_to": _bound(settings.time_to, settings, "--to"),
-            },
-        )
+        requests = store.frame(_REQUESTS, _bounds(settings))
         numbers = opened.values(settings)
         watch = watches(overrides={name: numbers[name] for name in READ})["request_latency"]
         if settings.window is None:
@@ -57,9 +52,21 @@ def detect(settings: Settings) -> int:
     return len(rows)
 
 
+def watched(store: Store, settings: Settings) -> int:
+    """How many requests detection looks at."""
+    return int(str(store.scalar(f"select count(*) {_WATCHED}", _bounds(settings))))
+
+
 def incident_id(spike: Spike) -> str:
     """Its start and its service, as in 20260424T0217Z-ember-query."""
     return f"{spike.start:%Y%m%dT%H%MZ}-{spike.service}"
+
+
+def _bounds(settings: Settings) -> dict[str, datetime | None]:
+    return {
+        "time_from": _bound(settings.time_from, settings, "--from"),
+        "time_to": _bound(settings.time_to, settings, "--to"),
+    }
 
 
 def _bound(text: str | None, settings: Settings, option: str) -> datetime | None:

@@ -1,9 +1,8 @@
 """Step 4: incidents and evidence into a diagnosis."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -11,11 +10,12 @@ import yaml
 from pydantic import TypeAdapter
 
 from tracemortem import folders
+from tracemortem.errors import DefinitionError
 from tracemortem.explain.aftermath import mitigations, timeline
 from tracemortem.explain.hypothesis import Hypothesis, read_all
 from tracemortem.explain.ranges import sources
-from tracemortem.explain.signals import Signal, signals
-from tracemortem.explain.weigh import unexplained, verdicts
+from tracemortem.explain.signals import Signal, figures, signals
+from tracemortem.explain.weigh import citations, unexplained, verdicts
 from tracemortem.incident import Diagnosis, Impact, Incident, InputFile, QualityCheck, Spike
 from tracemortem.progress import stage
 from tracemortem.settings import Settings
@@ -38,7 +38,7 @@ def explain(settings: Settings) -> int:
     values = opened.values(settings)
     with opened.store(settings) as store, stage("explanation"):
         build(store, folders.folder("sql"), values, ("evidence",))
-        incidents = tuple(_incidents(store, values))
+        incidents = tuple(_incidents(store, values, is_given=settings.window is not None))
         diagnosis = Diagnosis(
             *_window(store),
             timezone=settings.timezone,
@@ -61,29 +61,51 @@ def meanings(table: str, values: Mapping[str, float]) -> Mapping[str, tuple[str,
     }
 
 
-def _incidents(store: Store, values: Mapping[str, float]) -> Iterator[Incident]:
-    hypotheses = read_all(folders.definitions("explain", "hypotheses"))
+def suspicions(notes: Mapping[str, Mapping[str, object]]) -> tuple[Hypothesis, ...]:
+    """Every hypothesis that ships.
+
+    notes    evidence table -> its columns
+    raises   DefinitionError for a faulty one, and for one that cites what no evidence table has
+    """
+    folder = folders.definitions("explain", "hypotheses")
+    hypotheses = read_all(folder)
+    names = {f"{table}.{column}" for table, columns in notes.items() for column in figures(columns)}
+    for hypothesis in hypotheses:
+        for name in citations(hypothesis, names):
+            raise DefinitionError(
+                f"hypothesis {hypothesis.kind!r} cites {name}, which nobody measures",
+                where=str(folder / f"{hypothesis.kind}.yaml"),
+                why=f"evidence tables are {', '.join(SIGNAL_TABLES)}, each with the columns of its header",
+                fix="correct the name, or measure it in sql/evidence/",
+            )
+    return hypotheses
+
+
+def _incidents(store: Store, values: Mapping[str, float], *, is_given: bool) -> Iterator[Incident]:
+    notes = {table: meanings(table, values) for table in SIGNAL_TABLES}
+    hypotheses = suspicions(notes)
     recorders: Mapping[str, str] = yaml.safe_load(
         (folders.definitions("explain", "recorders.yaml")).read_text(encoding="utf-8")
     )
     frames = {table: store.frame(f"from evidence.{table} order by all") for table in SIGNAL_TABLES}
-    notes = {table: meanings(table, values) for table in SIGNAL_TABLES}
     for row in store.frame("from raw.incident order by started_at, incident_id").to_dicts():
         measured = {
             signal.name: signal
             for table, frame in frames.items()
             for signal in signals(table, frame, notes[table], row["incident_id"])
         }
-        yield _incident(store, row, measured, hypotheses, recorders, values)
+        yield _incident(store, row, measured, hypotheses, recorders, values, is_given=is_given)
 
 
 def _incident(
     store: Store,
     row: Mapping[str, Any],
     measured: Mapping[str, Signal],
-    hypotheses: Iterable[Hypothesis],
+    hypotheses: Sequence[Hypothesis],
     recorders: Mapping[str, str],
     values: Mapping[str, float],
+    *,
+    is_given: bool,
 ) -> Incident:
     own = {"id": row["incident_id"]}
     spike = Spike(
@@ -103,11 +125,13 @@ def _incident(
     recovery = store.frame("from evidence.recovery where incident_id = $id order by all", own)
     worst = store.frame(_WORST_MINUTE, own).to_dicts()
     peak = worst[0] if worst else {"minute": None, "p99_s": None}
-    causes, not_causes = verdicts(list(hypotheses), measured, recorders)
-    if not causes:
+    causes, not_causes = verdicts(hypotheses, measured, recorders)
+    has_risen = not (is_given and spike.status == "candidate")
+    if not causes and has_risen:
         causes = (unexplained(not_causes, measured),)
-    is_artifact = causes[0].kind == "clock_skew_artifact"
-    incident = Incident(
+    is_artifact = bool(causes) and causes[0].kind == "clock_skew_artifact"
+    networks = store.frame("from evidence.source where incident_id = $id order by client_net", own)
+    return Incident(
         id=row["incident_id"],
         service=spike.service,
         status="candidate" if is_artifact else spike.status,
@@ -130,23 +154,26 @@ def _incident(
         ),
         causes=causes,
         not_causes=not_causes,
+        # where nothing rose, nobody is to blame for it and nobody suffered
+        sources=sources(networks, causes, values) if has_risen else (),
         timeline=timeline(
-            spike, peak["minute"], peak["p99_s"], recovery, store.frame(_EARLIER, {**own, **_lead(values)})
+            spike,
+            peak["minute"],
+            peak["p99_s"],
+            recovery,
+            store.frame(_EARLIER, {**own, "lead_minutes": values["lead_minutes"]}),
+            is_given=is_given,
         ),
-        mitigation=mitigations(recovery, spike, impact["baseline_s"], values),
+        mitigation=mitigations(
+            recovery, spike, impact["baseline_s"], impact["peak_s"], row["recording_end"], values
+        ),
     )
-    networks = store.frame("from evidence.source where incident_id = $id order by client_net", own)
-    return replace(incident, sources=sources(networks, causes, values))
 
 
-def _lead(values: Mapping[str, float]) -> dict[str, float]:
-    return {"lead_minutes": values["lead_minutes"]}
-
-
-def _window(store: Store) -> tuple[Any, Any]:
+def _window(store: Store) -> tuple[datetime | None, datetime | None]:
     """First and last instant of anything that was read."""
-    row = store.run("select min(first_at), max(last_at) from meta.input")[0]
-    return row[0], row[1]
+    first, last = store.frame("select min(first_at), max(last_at) from meta.input").row(0)
+    return first, last
 
 
 def _inputs(store: Store) -> Iterator[InputFile]:
@@ -159,7 +186,7 @@ def _inputs(store: Store) -> Iterator[InputFile]:
 
 
 def _quality(store: Store, values: Mapping[str, float]) -> Iterator[QualityCheck]:
-    for checked in check.run(store, Path(folders.folder("sql")), values):
+    for checked in check.run(store, folders.folder("sql"), values):
         found = "" if checked.status == "ok" else f" Found {checked.rows}, first: {checked.first}."
         yield QualityCheck(
             check=checked.name, status=checked.status, text=checked.about + found, limits=checked.limits

@@ -67,19 +67,32 @@ class Inspected:
 def inspect(inputs: tuple[str, ...]) -> Iterator[Inspected]:
     """Every file of the inputs; each is read whole, in batches.
 
-    raises   InputError for what cannot be read, or for a file that is taken for telemetry and holds no row
+    raises   InputError for what cannot be read; and, after the last file, for the first that is taken for
+             telemetry and holds no row
     """
+    empty = []
     for file in find.survey(inputs):
         found = _inspected(file)
-        if found.kind not in {"skipped", "log_format"} and found.rows == 0:
-            why = found.reasons[0] if found.reasons else "it holds no record"
-            raise InputError(
-                f"{found.path} gives no row",
-                where=str(file.path),
-                why=f"taken for {found.format}, since {found.reason}; {why}",
-                fix="see `tracemortem formats` for what is read; a format of your own is one YAML file",
-            )
         yield found
+        if is_without_rows(file, found.rows):
+            empty.append(no_row(file, found.reasons[0] if found.reasons else ""))
+    if empty:
+        raise empty[0]
+
+
+def is_without_rows(file: find.Found, rows: int) -> bool:
+    """Whether a file that is taken for telemetry gives none."""
+    return rows == 0 and file.kind not in {"skipped", "log_format"}
+
+
+def no_row(file: find.Found, why: str) -> InputError:
+    """What is said of such a file. why: what happened to its records; "": there were none."""
+    return InputError(
+        f"{file.shown} gives no row",
+        where=str(file.path),
+        why=f"taken for {file.format}, since {file.reason}; {why or 'it holds no record'}",
+        fix="leave it out; or, if it is another format, see `tracemortem formats` for what is read",
+    )
 
 
 def formats() -> tuple[dict[str, str], ...]:

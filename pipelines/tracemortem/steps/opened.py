@@ -8,6 +8,7 @@ from pathlib import Path
 from tracemortem import declared
 from tracemortem.declared import Threshold
 from tracemortem.detect.watches import watches
+from tracemortem.errors import SettingError
 from tracemortem.settings import Settings
 from tracemortem.warehouse.store import Store
 
@@ -31,8 +32,19 @@ def values(settings: Settings) -> Mapping[str, float]:
 
 
 def now() -> datetime:
-    """The time that a run stamps on what it makes: SOURCE_DATE_EPOCH where set, so that bytes repeat."""
+    """The time that a run stamps on what it makes: SOURCE_DATE_EPOCH where set, so that bytes repeat.
+
+    raises   SettingError if that is no time
+    """
     fixed = environ.get("SOURCE_DATE_EPOCH")
-    if fixed is not None:
+    if fixed is None:
+        return datetime.now(UTC).replace(microsecond=0)
+    try:
         return datetime.fromtimestamp(int(fixed), UTC)
-    return datetime.now(UTC).replace(microsecond=0)
+    except (ValueError, OverflowError, OSError) as error:
+        raise SettingError(
+            f"{fixed!r} is no time",
+            where="SOURCE_DATE_EPOCH in the environment",
+            why=str(error),
+            fix="set it to whole seconds since 1970, as `date +%s` prints them, or unset it",
+        ) from error

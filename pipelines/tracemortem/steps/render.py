@@ -23,7 +23,7 @@ _METHODS = "methods"  # the one frame that is no table: the SQL itself
 def render(settings: Settings) -> str:
     """Write report.json, report.md and report.html; returns the path of the last.
 
-    raises   SettingError if nothing says where the report goes
+    raises   SettingError if nothing says where the report goes, or it cannot be written there
     """
     if settings.out is None:
         raise SettingError(
@@ -34,13 +34,21 @@ def render(settings: Settings) -> str:
         build(store, sql, opened.values(settings), ("report",))
         wanted = frames(sections((folders.folder("reports"),)))
         rows = {name: _frame(store, sql, name) for name in wanted}
-        made = write(
-            diagnosis(store),
-            rows,
-            Path(settings.out),
-            product_version=__version__,
-            created_at=opened.now(),
-        )
+        try:
+            made = write(
+                diagnosis(store),
+                rows,
+                Path(settings.out),
+                product_version=__version__,
+                created_at=opened.now(),
+            )
+        except OSError as error:
+            raise SettingError(
+                "the report cannot be written",
+                where=str(error.filename or settings.out),
+                why=error.strerror or str(error),
+                fix="make room or give the right to write there, or name another --out",
+            ) from error
     return str(made[-1])
 
 

@@ -22,7 +22,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 _HOLDER = re.compile(r"Conflicting lock is held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 # What Arrow or Polars would refuse or, as with UHUGEINT, silently turn negative: handed out as text.
-_AS_TEXT = re.compile(r"\b(UHUGEINT|INTERVAL|UNION|VARIANT|BIGNUM|BIT|TIME WITH TIME ZONE)\b")
+_AS_TEXT = re.compile(r"\b(UHUGEINT|BLOB|INTERVAL|UNION|VARIANT|BIGNUM|BIT|TIME WITH TIME ZONE)\b")
 
 
 def connect(

@@ -103,18 +103,25 @@ class Store:
         return self.scalar(loaded, [sha256]) != 0
 
     @contextmanager
-    def loading(self, *, path: str, sha256: str, size: int, kind: str, format_name: str) -> Iterator[Load]:
+    def loading(
+        self, *, path: str, sha256: str | None, size: int, kind: str, format_name: str
+    ) -> Iterator[Load]:
         """One input file, whole or not at all: an exception inside leaves no row of it.
 
         path         relative to the input it was found under
-        sha256       of the file as it lies, compressed or not; size likewise, in bytes
+        sha256       of the file as it lies, compressed or not, None if it cannot be opened; size likewise, in
+                     bytes
         kind         sort of telemetry, or `skipped`: then format_name says why, and nothing is appended
         raises       ValueError if the content is loaded already
         """
-        if self.has(sha256):
+        if kind != "skipped" and sha256 is not None and self.has(sha256):
             raise ValueError(f"{path} is loaded already: ask has() first")
         with self.transaction():
-            self.run("delete from meta.input where path = $1 and sha256 = $2", [path, sha256])
+            self.run(
+                "delete from meta.input "
+                "where path = $1 and sha256 is not distinct from $2 and kind = 'skipped'",
+                [path, sha256],
+            )
             load = Load(self.con, self.tables, self._next("meta.input", "file_id"))
             yield load
             self.run(
