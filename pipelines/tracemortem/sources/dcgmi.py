@@ -60,8 +60,7 @@ def read(stream: BinaryIO, clock: Clock) -> Iterator[Batch]:
     state = _State(clock)
     for block in blocks.blocks(stream):
         if block.overlong is not None:
-            rows = points.rows([], state.catalogue)
-            yield Batch(rows, blocks.overlong(block), 1, block.bytes_read, 0)
+            yield points.overlong(block)
         else:
             yield _batch(block, state)
 

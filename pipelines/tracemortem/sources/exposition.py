@@ -9,8 +9,8 @@ from typing import BinaryIO
 
 import polars as pl
 
-from tracemortem.sources import blocks
-from tracemortem.sources.batch import SAMPLE, SERIES, Batch, rejected
+from tracemortem.sources import blocks, points
+from tracemortem.sources.batch import SAMPLE, Batch, rejected
 from tracemortem.sources.catalogue import Catalogue
 from tracemortem.sources.clock import Clock
 from tracemortem.sources.rounds import Rounds
@@ -38,8 +38,7 @@ def read(stream: BinaryIO, clock: Clock | None = None, *, is_dump: bool = False)
     catalogue, rounds = Catalogue(), Rounds()
     for block in blocks.blocks(stream):
         if block.overlong is not None:
-            rows = {"series": pl.DataFrame(schema=dict(SERIES)), "sample": pl.DataFrame(schema=dict(SAMPLE))}
-            yield Batch(rows, blocks.overlong(block), 1, block.bytes_read, 0)
+            yield points.overlong(block)
         else:
             yield _batch(block, catalogue, rounds, clock or Clock(), 0 if is_dump else _MILLISECONDS_FROM)
 

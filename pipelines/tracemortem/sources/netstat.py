@@ -41,8 +41,7 @@ def read(stream: BinaryIO, clock: Clock) -> Iterator[Batch]:
     state = _State()
     for block in blocks.blocks(stream):
         if block.overlong is not None:
-            rows = points.rows([], state.catalogue)
-            yield Batch(rows, blocks.overlong(block), 1, block.bytes_read, 0)
+            yield points.overlong(block)
             continue
         text = pl.col("text")
         value = pl.coalesce([text.str.extract(pattern) for pattern in _COUNTERS])

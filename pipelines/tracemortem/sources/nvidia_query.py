@@ -110,7 +110,7 @@ def _read(
     first, last, number = 1, "", 0
     for block in blocks.blocks(stream):
         if block.overlong is not None:
-            yield Batch(points.rows([], catalogue), blocks.overlong(block), 1, block.bytes_read, 0)
+            yield points.overlong(block)
             continue
         taken = _Taken()
         # a line at a time: a document is some hundred lines, and comes once a second at most

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from tracemortem.sources.batch import SAMPLE, TIME
+from tracemortem.sources import blocks
+from tracemortem.sources.batch import SAMPLE, SERIES, TIME, Batch
+from tracemortem.sources.blocks import Block
 from tracemortem.sources.catalogue import Catalogue
 from tracemortem.sources.series import from_labels, without_blanks
 
@@ -38,6 +40,12 @@ def rows(points: Sequence[Points], catalogue: Catalogue) -> Mapping[str, pl.Data
             beside = catalogue.of_label(described, one.name, one.labels)
             frames.append(_samples(one, beside).with_columns(value=pl.lit(figure)))
     return {"series": catalogue.take_new(), "sample": pl.concat(frames)}
+
+
+def overlong(block: Block) -> Batch:
+    """What a reader of series gives for a line too long to be held: one record, and its reject."""
+    none = {"series": pl.DataFrame(schema=dict(SERIES)), "sample": pl.DataFrame(schema=dict(SAMPLE))}
+    return Batch(none, blocks.overlong(block), 1, block.bytes_read, 0)
 
 
 def _samples(one: Points, number: int) -> pl.DataFrame:

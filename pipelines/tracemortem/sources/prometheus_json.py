@@ -49,8 +49,7 @@ def read_export(stream: BinaryIO, _clock: Clock | None = None) -> Iterator[Batch
     catalogue = Catalogue()
     for block in blocks.blocks(stream):
         if block.overlong is not None:
-            rows = points.rows([], catalogue)
-            yield Batch(rows, blocks.overlong(block), 1, block.bytes_read, 0)
+            yield points.overlong(block)
             continue
         found: list[Points] = []
         faults: list[Fault] = []

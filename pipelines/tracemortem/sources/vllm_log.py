@@ -36,7 +36,7 @@ def read(stream: BinaryIO, clock: Clock) -> Iterator[Batch]:
     catalogue = Catalogue()
     for block in blocks.blocks(stream):
         if block.overlong is not None:
-            yield Batch(points.rows([], catalogue), blocks.overlong(block), 1, block.bytes_read, 0)
+            yield points.overlong(block)
         else:
             yield _batch(block, clock, catalogue)
 

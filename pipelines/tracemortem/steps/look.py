@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import polars as pl
-import polars.selectors as cs
-
 from tracemortem.errors import InputError
 from tracemortem.sources import find, registry
+from tracemortem.warehouse.load import stretch
 
 _SHOWN = 3
 
@@ -117,7 +115,7 @@ def _inspected(file: find.Found) -> Inspected:
         for table, frame in batch.rows.items():
             if frame.height and table not in shown:
                 shown[table] = frame.head(_SHOWN).to_dicts()
-            begins, ends = _stretch(frame)
+            begins, ends = stretch(frame)
             if begins is not None and ends is not None:
                 first, last = min(first or begins, begins), max(last or ends, ends)
     return Inspected(
@@ -133,16 +131,6 @@ def _inspected(file: find.Found) -> Inspected:
         clock,
         shown,
     )
-
-
-def _stretch(frame: pl.DataFrame) -> tuple[datetime | None, datetime | None]:
-    times = frame.select(cs.datetime())
-    if not times.width or not frame.height:
-        return None, None
-    begins, ends = times.select(
-        pl.min_horizontal(pl.all().min()), pl.max_horizontal(pl.all().max()).alias("last")
-    ).row(0)
-    return begins, ends
 
 
 def _plain(value: object) -> object:

@@ -34,14 +34,15 @@ class Checked:
     limits: str
 
 
-def run(store: Store, sql: Path, values: Mapping[str, Value]) -> tuple[Checked, ...]:
+def run(store: Store, sql: Path, values: Mapping[str, Value], *, names: str = "*") -> tuple[Checked, ...]:
     """Run every check, in order of file names.
 
     values   parameter -> value
+    names    a pattern that file names must match, without .sql: `fail_*` for those alone that may stop a run
     raises   DefinitionError if a file is called neither fail_* nor warn_*, or does not run. Rows that should
              not be do not raise: the caller decides what a failure stops
     """
-    return tuple(_run(store, path, values) for path in sorted((sql / "check").glob("*.sql")))
+    return tuple(_run(store, path, values) for path in sorted((sql / "check").glob(f"{names}.sql")))
 
 
 def _run(store: Store, path: Path, values: Mapping[str, Value]) -> Checked:

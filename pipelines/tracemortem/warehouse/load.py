@@ -57,15 +57,21 @@ class Load:
 
     def _stretch(self, frame: pl.DataFrame) -> None:
         """Widen the file's time span by every instant in the frame."""
-        times = frame.select(cs.datetime())
-        if not times.width:
-            return
-        first, last = times.select(
-            first=pl.min_horizontal(pl.all().min()), last=pl.max_horizontal(pl.all().max())
-        ).row(0)
-        if first is not None:
+        first, last = stretch(frame)
+        if first is not None and last is not None:
             self.first_at = min(first, self.first_at or first)
             self.last_at = max(last, self.last_at or last)
+
+
+def stretch(frame: pl.DataFrame) -> tuple[datetime | None, datetime | None]:
+    """The first and the last instant in any column of times; None where there is none."""
+    times = frame.select(cs.datetime())
+    if not times.width:
+        return None, None
+    first, last = times.select(
+        first=pl.min_horizontal(pl.all().min()), last=pl.max_horizontal(pl.all().max())
+    ).row(0)
+    return first, last
 
 
 def insert(
