@@ -8,16 +8,7 @@
 -- ecc_dbe         count      double-bit ECC errors
 -- ecc_dbe_before  count      the same in the baseline
 
-with own as (
-    select distinct
-        service,
-        host
-    from norm.replica
-    -- spans and GPU metrics may call the same machine by different names
-    where host in (select gpu_minute.host from mart.gpu_minute)
-),
-
-bounds as (
+with bounds as (
     select
         during.incident_id,
         during.service,
@@ -48,13 +39,7 @@ seen as (
     from bounds
     inner join mart.gpu_minute as gpu
         on coalesce(bounds.baseline_from, bounds.news_from) <= gpu.minute and bounds.to_at > gpu.minute
-    left join own on bounds.service = own.service and gpu.host = own.host
-    -- the machines of the service's replicas; all, where spans do not say which those are
-    where
-        own.host is not null or not exists (
-            select 1 from own as any_own
-            where any_own.service = bounds.service
-        )
+    inner join mart.gpu_host as own on bounds.service = own.service and gpu.host is not distinct from own.host
 ),
 
 by_gpu as (

@@ -14,16 +14,7 @@
 -- fb_used_ratio                     ratio 0-1  frame buffer used, mean over GPUs
 -- fb_used_ratio_before              ratio 0-1  the same in the baseline
 
-with own as (
-    select distinct
-        service,
-        host
-    from norm.replica
-    -- spans and GPU metrics may call the same machine by different names
-    where host in (select gpu_minute.host from mart.gpu_minute)
-),
-
-measured as (
+with measured as (
     select
         phase.incident_id,
         phase.phase,
@@ -32,13 +23,7 @@ measured as (
     from evidence.phase
     inner join mart.gpu_minute as gpu
         on phase.from_at <= gpu.minute and phase.to_at > gpu.minute
-    left join own on phase.service = own.service and gpu.host = own.host
-    -- the machines of the service's replicas; all, where spans do not say which those are
-    where
-        own.host is not null or not exists (
-            select 1 from own as any_own
-            where any_own.service = phase.service
-        )
+    inner join mart.gpu_host as own on phase.service = own.service and gpu.host is not distinct from own.host
 )
 
 select

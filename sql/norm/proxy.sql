@@ -35,14 +35,7 @@ chains as (
         -- in whatever order: it only holds a pair together
         row_number() over () as pair_no,
         requests,
-        -- from the connection outwards: the peer, then the header from right to left
-        list_concat(
-            [peer_address],
-            list_filter(
-                list_transform(list_reverse(string_split(forwarded_for, ',')), lambda hop: trim(hop)),
-                lambda hop: hop != ''
-            )
-        ) as chain
+        hop_chain(peer_address, forwarded_for) as chain
     from pairs
 ),
 

@@ -7,15 +7,6 @@
 -- gpu_util_ratio     ratio 0-1  share of time in which any kernel ran, mean over GPUs
 -- sm_clock_mhz       MHz        SM clock, of the slowest GPU
 
-with own as (
-    select distinct
-        service,
-        host
-    from norm.replica
-    -- spans and GPU metrics may call the same machine by different names
-    where host in (select gpu_minute.host from mart.gpu_minute)
-)
-
 select
     course.incident_id,
     course.minute,
@@ -25,11 +16,6 @@ select
 from report.latency_course as course
 inner join raw.incident on course.incident_id = incident.incident_id
 inner join mart.gpu_minute as gpu on course.minute = gpu.minute
-left join own on incident.service = own.service and gpu.host = own.host
-where
-    own.host is not null or not exists (
-        select 1 from own as any_own
-        where any_own.service = incident.service
-    )
+inner join mart.gpu_host as own on incident.service = own.service and gpu.host is not distinct from own.host
 group by course.incident_id, course.minute
 order by course.incident_id, course.minute
