@@ -9,7 +9,7 @@
 -- requests_slowed  count  requests slower than baseline_s
 -- clients          count  different client addresses among these
 -- excess_seconds   s      their latency beyond baseline_s, summed
--- errors           count  requests answered 5xx
+-- errors           count  requests answered 5xx; null where no status is known
 
 with limit_of as (
     select
@@ -41,12 +41,18 @@ select
     any_value(judged.p50_s_before) as p50_s_before,
     -- without a baseline nobody can be called slowed
     case when count(judged.baseline_s) > 0 then count_if(judged.is_slowed) end as requests_slowed,
+    -- nobody slowed is 0; slowed requests whose clients no input names are not
     case
-        when count(judged.baseline_s) > 0
-            then count(distinct judged.client_ip) filter (where judged.is_slowed)
+        when count(judged.baseline_s) > 0 and not coalesce(bool_or(judged.is_slowed), false) then 0
+        else nullif(count(distinct judged.client_ip) filter (where judged.is_slowed), 0)
     end as clients,
-    steady_sum(case when judged.is_slowed then judged.duration_s - judged.baseline_s end) as excess_seconds,
-    count_if(judged.status >= 500) as errors
+    steady_sum(
+        case
+            when judged.is_slowed then judged.duration_s - judged.baseline_s
+            when judged.duration_s <= judged.baseline_s then 0
+        end
+    ) as excess_seconds,
+    case when count(judged.status) > 0 then count_if(judged.status >= 500) end as errors
 from raw.incident
 left join judged on incident.incident_id = judged.incident_id
 group by incident.incident_id

@@ -5,7 +5,8 @@
 -- long_context_ratio               ratio 0-1  share of requests with a prompt of $long_context_tokens or
 --                                             more, among those of known length
 -- long_context_ratio_before        ratio 0-1  the same in the baseline
--- long_requests_per_minute         1/min      long requests that arrived a minute
+-- long_requests_per_minute         1/min      long requests that arrived a minute; null where no length is
+--                                             known
 -- long_requests_per_minute_before  1/min      the same in the baseline
 -- prompt_mean_tokens               tokens     prompt length, mean
 -- prompt_mean_tokens_before        tokens     the same in the baseline
@@ -26,10 +27,18 @@ select
     / nullif(count(is_long) filter (where phase = 'during'), 0) as long_context_ratio,
     count_if(is_long and phase = 'baseline')
     / nullif(count(is_long) filter (where phase = 'baseline'), 0) as long_context_ratio_before,
-    count_if(is_long and phase = 'during')
-    / any_value(phase_minutes) filter (where phase = 'during') as long_requests_per_minute,
-    count_if(is_long and phase = 'baseline')
-    / any_value(phase_minutes) filter (where phase = 'baseline') as long_requests_per_minute_before,
+    case
+        when count(is_long) filter (where phase = 'during') > 0
+            then
+                count_if(is_long and phase = 'during')
+                / any_value(phase_minutes) filter (where phase = 'during')
+    end as long_requests_per_minute,
+    case
+        when count(is_long) filter (where phase = 'baseline') > 0
+            then
+                count_if(is_long and phase = 'baseline')
+                / any_value(phase_minutes) filter (where phase = 'baseline')
+    end as long_requests_per_minute_before,
     steady_avg(case when phase = 'during' then prompt_tokens end) as prompt_mean_tokens,
     steady_avg(case when phase = 'baseline' then prompt_tokens end) as prompt_mean_tokens_before,
     steady_avg(case when is_long and phase = 'during' then prompt_tokens end) as long_mean_tokens,

@@ -10,7 +10,7 @@
 --                                 during
 -- slowed_class_ratio   ratio      90th percentile of latency during over before, of the class that slowed
 --                                 most
--- tokens_per_s         tokens/s   prompt and output tokens of the requests that arrived a second
+-- tokens_per_s         tokens/s   prompt and output tokens a second, of the requests whose both are known
 -- tokens_per_s_before  tokens/s   the same in the baseline
 
 -- A class is prompt length and output length, each by powers of two: what a request asks of the engine.
@@ -20,7 +20,7 @@ with classed as (
         phase,
         phase_minutes,
         duration_s,
-        coalesce(prompt_tokens, 0) + coalesce(output_tokens, 0) as tokens,
+        prompt_tokens + output_tokens as tokens,
         case
             -- greatest() leaves nulls out, and an unknown length is no class
             when prompt_tokens is not null and output_tokens is not null

@@ -34,7 +34,8 @@ select
                 count_if(coalesce(not is_long, true) and phase = 'baseline')
                 / (60 * any_value(phase_minutes) filter (where phase = 'baseline'))
     end as usual_requests_per_s_before,
-    count(distinct client_ip) filter (where phase = 'during') as clients,
-    count(distinct client_ip) filter (where phase = 'baseline') as clients_before
+    -- requests come from somewhere: none counted means none known
+    nullif(count(distinct client_ip) filter (where phase = 'during'), 0) as clients,
+    nullif(count(distinct client_ip) filter (where phase = 'baseline'), 0) as clients_before
 from evidence.request_phase
 group by incident_id
