@@ -115,7 +115,13 @@ def test_no_name_stands_for_two_fields():
             {"host.name": "n1", "k8s.pod.name": "p", "service.name": "s"},
             (None, "n1", "p", None, "s"),
         ),
-        ("node_netstat_Tcp_OutSegs", {"instance": "n1:9100"}, (None, "n1:9100", None, None, None)),
+        ("node_netstat_Tcp_OutSegs", {"instance": "n1:9100"}, (None, "n1", None, None, None)),
+        (
+            "node_netstat_Tcp_OutSegs",
+            {"instance": "[2001:db8::1]:9100"},
+            (None, "[2001:db8::1]", None, None, None),
+        ),
+        ("node_netstat_Tcp_OutSegs", {"instance": "2001:db8::1"}, (None, "2001:db8::1", None, None, None)),
     ],
 )
 def test_labels_say_whose_a_series_is(name: str, labels: dict[str, str], whose):

@@ -1,5 +1,6 @@
 """What a metric series is: which column of which record, in which unit, and whose."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -9,6 +10,8 @@ import polars as pl
 from tracemortem.sources.records import Column, record
 
 RECORDS = ("gpu_sample", "engine_sample", "host_sample")
+# `instance` is where a target was scraped; its machine is the same for every exporter on it
+_WITH_PORT = re.compile(r"^([^:]+|\[.+\]):\d+$")
 _ENGINE_PREFIXES = ("ray_vllm_", "ray_vllm:", "vllm.", "vllm_")
 
 
@@ -110,7 +113,7 @@ def _owned(
         times,
         column.is_counter if column else False,
         gpu,
-        first("host"),
+        _WITH_PORT.sub(r"\1", host) if (host := first("host")) else None,
         first("replica"),
         first("model"),
         first("service"),
