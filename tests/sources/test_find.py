@@ -204,7 +204,11 @@ def test_a_folder_in_which_nothing_is_known_is_an_error_that_names_what_is_there
     [
         (b"", "it is an empty file"),
         (b"\x89PNG\r\n\x1a\n", "it is a PNG picture"),
-        (b"\x28\xb5\x2f\xfd", "it is a zstd file"),
+        (b"\x28\xb5\x2f\xfd", "the zstd file a ends early: Truncated compressed stream"),
+        (
+            b"\x1f\x8b\x07" * 9,
+            "the gzip file a is damaged: Error -3 while decompressing data: unknown compression method",
+        ),
         (gzip.compress(b"hello\n"), "text of no known format; it begins: hello"),
         (b"\n\n", "it holds nothing but blank lines"),
     ],

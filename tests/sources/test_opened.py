@@ -1,12 +1,22 @@
 """A file is read as a bounded stream of its decompressed bytes, and what is no text is named."""
 
 import gzip
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tracemortem.errors import InputError
 from tracemortem.sources.opened import foreign, head, opened
+
+
+def zstd(content: bytes) -> bytes:
+    packed: bytes = pa.compress(content, codec="zstd", asbytes=True)
+    return packed
 
 
 def read(path: Path, **limits: int) -> bytes:
@@ -84,6 +94,113 @@ def test_a_decompression_bomb_is_an_error(tmp_path: Path):
         read(path)
 
 
+def test_every_frame_of_a_zstd_is_read(tmp_path: Path):
+    path = tmp_path / "log"
+    skippable = b"\x53\x2a\x4d\x18\x05\0\0\0hello"
+    path.write_bytes(skippable + zstd(b"one\n") + zstd(b"") + skippable + zstd(b"two\n"))
+    assert read(path) == b"one\ntwo\n"
+
+
+def test_the_head_of_a_zstd_goes_over_the_end_of_its_first_frame(tmp_path: Path):
+    path = tmp_path / "log"
+    path.write_bytes(zstd(b"one\n") + zstd(b"two\n"))
+    assert head(path, 6) == b"one\ntw"
+
+
+@pytest.mark.parametrize("lost", [1, 3, 2000])
+def test_a_zstd_cut_off_gives_what_is_there_and_then_an_error(tmp_path: Path, lost: int):
+    path = tmp_path / "cut.zst"
+    content = b"".join(b"line %d\n" % number for number in range(300_000))
+    path.write_bytes(zstd(content)[:-lost])
+    with opened(path) as stream:
+        assert content.startswith(stream.read(100_000))
+        with pytest.raises(InputError) as caught:
+            stream.read()
+    assert str(caught.value) == (
+        "the zstd file cut.zst ends early\n"
+        f"  where  {path}\n"
+        "  why    Truncated compressed stream\n"
+        "  fix    copy it again, in full"
+    )
+
+
+@pytest.mark.parametrize("tail", [b"two\n", zstd(b"x" * 99)[:9] + b"\xff" * 9], ids=["text", "a bad frame"])
+def test_what_is_no_frame_after_the_last_is_damage(tmp_path: Path, tail: bytes):
+    path = tmp_path / "bad.zst"
+    path.write_bytes(zstd(b"one\n") + tail)
+    with pytest.raises(InputError, match=r"the zstd file bad.zst is damaged"):
+        read(path)
+
+
+def test_a_zstd_that_asks_for_a_window_of_more_than_128_mib_is_an_error(tmp_path: Path):
+    path = tmp_path / "wide.zst"
+    path.write_bytes(b"\x28\xb5\x2f\xfd\x00\x90\x01\x00\x00")  # window descriptor: 2 ** 28
+    with pytest.raises(InputError, match="requires too much memory"):
+        read(path)
+    path.write_bytes(b"\x28\xb5\x2f\xfd\x00\x88\x01\x00\x00")  # 2 ** 27, one empty block
+    assert read(path) == b""
+
+
+def test_a_file_compressed_twice_is_read(tmp_path: Path):
+    path = tmp_path / "log"
+    path.write_bytes(gzip.compress(zstd(gzip.compress(b"one\n"))))
+    assert (read(path), head(path)) == (b"one\n", b"one\n")
+
+
+def test_what_ends_early_inside_another_layer_is_named(tmp_path: Path):
+    path = tmp_path / "log"
+    path.write_bytes(zstd(gzip.compress(b"one\n")[:-2]))
+    with pytest.raises(InputError, match="the gzip file log ends early"):
+        read(path)
+    path.write_bytes(gzip.compress(zstd(b"one\n" * 99))[:-20])
+    with pytest.raises(InputError, match="the gzip file log ends early"):
+        read(path)
+
+
+def _zstd_bomb() -> bytes:
+    return zstd(b"\0" * (80 << 20))
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        lambda: gzip.compress(_zstd_bomb() * 2000),
+        lambda: zstd(gzip.compress(gzip.compress(b"\0" * (80 << 20)) * 99)),
+        lambda: _zstd_bomb() * 200,
+    ],
+    ids=["zstd in gzip", "gzip in gzip in zstd", "zstd"],
+)
+def test_a_bomb_is_an_error_before_it_takes_memory(
+    tmp_path: Path, repo_root: Path, bomb: Callable[[], bytes]
+):
+    path = tmp_path / "bomb"
+    path.write_bytes(bomb())
+    script = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        "from tracemortem.errors import InputError\n"
+        "from tracemortem.sources.blocks import blocks\n"
+        "from tracemortem.sources.opened import opened\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try:\n"
+        "    with opened(Path(sys.argv[1])) as stream:\n"
+        "        for _ in blocks(stream): pass\n"
+        "except InputError as error:\n"
+        "    print(error.what)\n"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(repo_root / "pipelines")},
+    )
+    what, grown_mib = done.stdout.splitlines()
+    assert what.endswith("bomb looks like a decompression bomb")
+    assert int(grown_mib) < 300  # a line of 64 MiB is held while it may still end
+
+
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path):
     with pytest.raises(InputError, match="cannot be opened"):
         read(tmp_path / "nowhere")
@@ -93,7 +210,9 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path):
     ("beginning", "what"),
     [
         (b"", "an empty file"),
-        (b"\x28\xb5\x2f\xfd\x04\x00", "a zstd file"),
+        (b"\x1f\x8b\x08\x00", "a file compressed more than 3 times over"),
+        (b"\x28\xb5\x2f\xfd\x04\x00", "a file compressed more than 3 times over"),
+        (b"\xfd7zXZ\0", "an xz file"),
         (b"\x89PNG\r\n\x1a\n", "a PNG picture"),
         (b"PK\x03\x04\x14\x00", "a zip archive"),
         (b"\0" * 257 + b"ustar\0", "a tar archive"),

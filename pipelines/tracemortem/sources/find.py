@@ -127,6 +127,8 @@ def _recognised(path: Path, shown: str) -> Found:
     except OSError as error:
         why = f"it cannot be opened: {error.strerror}"
         return Found(path, shown, "skipped", "unknown", why, "check its permissions")
+    except InputError as error:
+        return Found(path, shown, "skipped", "unknown", f"{error.what}: {error.why}", error.fix)
     return _found(path, shown, recognise(beginning))
 
 

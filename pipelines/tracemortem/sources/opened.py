@@ -1,29 +1,22 @@
 """A file as a stream of its decompressed bytes, bounded; and what it is when it is no text at all."""
 
-import io
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from tracemortem.errors import InputError
+from tracemortem.sources.unpacked import DEEPEST, GZIP, LIMIT, ZSTD, unpacked
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
-LIMIT = 64 << 30
-RATIO = 1000
-RATIO_FROM = 64 << 20
 HEAD = 64 << 10
-_CHUNK = 1 << 20
-_GZIP = b"\x1f\x8b"
-_RECOMPRESS = "decompress it first, or compress it with gzip"
+_RECOMPRESS = "decompress it first, or compress it with gzip or zstd"
+_NESTED = f"a file compressed more than {DEEPEST} times over"
 _TEXT = "save it as UTF-8 text"
 
 # (offset, bytes) -> what it is, what to do
 _MAGIC: tuple[tuple[int, bytes, str, str], ...] = (
-    (0, b"\x28\xb5\x2f\xfd", "a zstd file", _RECOMPRESS),
+    (0, GZIP, _NESTED, _RECOMPRESS),
+    (0, ZSTD, _NESTED, _RECOMPRESS),
     (0, b"\xfd7zXZ\0", "an xz file", _RECOMPRESS),
     (0, b"BZh", "a bzip2 file", _RECOMPRESS),
     (0, b"\x04\x22\x4d\x18", "an lz4 file", _RECOMPRESS),
@@ -48,7 +41,7 @@ _HTML = (b"<!doctype html", b"<html")
 def foreign(head: bytes) -> tuple[str, str] | None:
     """What a file is that cannot be telemetry, and what to do about it; None where it may be.
 
-    head   the beginning of the file, decompressed or not
+    head   the beginning of the file, decompressed
     """
     if not head:
         return "an empty file", "check how it was exported; an empty recording shows nothing"
@@ -65,32 +58,28 @@ def foreign(head: bytes) -> tuple[str, str] | None:
 
 
 def head(path: Path, size: int = HEAD) -> bytes:
-    """The first `size` decompressed bytes, or as many as there are; a damaged gzip gives what it holds.
+    """The first `size` decompressed bytes, or as many as there are; of what is damaged, what it holds.
 
-    raises   OSError where the file cannot be opened
+    raises   OSError where the file cannot be opened, InputError where nothing of it can be decompressed
     """
-    with path.open("rb") as file:
-        raw = file.read(max(size, HEAD))
-    if not raw.startswith(_GZIP):
-        return raw[:size]
     text = b""
-    while raw.startswith(_GZIP) and len(text) < size:
-        member = zlib.decompressobj(wbits=31)
+    with path.open("rb") as file:
+        stream = unpacked(file, path)
         try:
-            text += member.decompress(raw, size - len(text))
-        except zlib.error:
-            break
-        raw = member.unused_data.lstrip(b"\0")
+            while len(text) < size and (more := stream.read1(size - len(text))):
+                text += more
+        except InputError:
+            if not text:
+                raise
     return text
 
 
 @contextmanager
 def opened(path: Path, limit: int = LIMIT) -> Iterator[BinaryIO]:
-    """The file as a stream of its decompressed bytes: plain, or gzip of any number of members.
+    """The file as a stream of its decompressed bytes: plain, or gzip or zstd of any number of members.
 
     limit    decompressed bytes at which reading stops
-    raises   InputError where the file cannot be opened; and while reading, where a gzip ends early, is
-             damaged, holds more than limit, or more than RATIO times its size (after RATIO_FROM bytes)
+    raises   InputError where the file cannot be opened; and while reading, as `unpacked` does
     """
     try:
         file = path.open("rb")
@@ -102,75 +91,7 @@ def opened(path: Path, limit: int = LIMIT) -> Iterator[BinaryIO]:
             fix="check that it is there and readable",
         ) from error
     with file:
-        if file.peek(2)[:2] == _GZIP:
-            with io.BufferedReader(_Gunzipped(file, path, limit), _CHUNK) as stream:
-                yield stream
-        else:
-            yield file
-
-
-class _Gunzipped(io.RawIOBase):
-    """The members of a gzip file as one stream. (gzip.GzipFile would neither bound nor name the file.)"""
-
-    def __init__(self, file: BinaryIO, path: Path, limit: int) -> None:
-        super().__init__()
-        self._file, self._path, self._limit = file, path, limit
-        self._member = zlib.decompressobj(wbits=31)
-        self._packed = b""
-        self._read = self._given = 0
-        self._is_fresh = True  # nothing of the current member was seen yet
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer", /) -> int:
-        view = memoryview(buffer)
-        data = self._next(len(view))
-        view[: len(data)] = data
-        self._given += len(data)
-        self._bound()
-        return len(data)
-
-    def _next(self, size: int) -> bytes:
-        while True:
-            if not self._packed:
-                self._packed = self._file.read(_CHUNK)
-                self._read += len(self._packed)
-                if not self._packed:
-                    if self._is_fresh:
-                        return b""
-                    raise self._error("ends early", "the last member is cut off", "copy it again, in full")
-            if self._is_fresh:
-                self._packed = self._packed.lstrip(b"\0")  # padding between members is allowed
-                if not self._packed:
-                    continue
-            try:
-                data = self._member.decompress(self._packed, size)
-            except zlib.error as error:
-                raise self._error("is damaged", str(error), "copy it again, in binary mode") from error
-            self._is_fresh = False
-            self._packed = self._member.unconsumed_tail
-            if self._member.eof:
-                self._packed = self._member.unused_data
-                self._member = zlib.decompressobj(wbits=31)
-                self._is_fresh = True
-            if data:
-                return data
-
-    def _bound(self) -> None:
-        if self._given > self._limit:
-            raise self._error(
-                "is too large", f"it holds more than {self._limit} bytes", "split it, or cut it"
-            )
-        if self._given > RATIO_FROM and self._given > RATIO * self._read:
-            raise self._error(
-                "looks like a decompression bomb",
-                f"{self._read} bytes hold more than {self._given}",
-                "decompress it yourself if you trust it, and give the plain file",
-            )
-
-    def _error(self, what: str, why: str, fix: str) -> InputError:
-        return InputError(f"the gzip file {self._path.name} {what}", where=str(self._path), why=why, fix=fix)
+        yield unpacked(file, path, limit)
 
 
 def _is_binary(head: bytes) -> bool:
