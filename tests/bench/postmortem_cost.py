@@ -1,46 +1,29 @@
-"""What a postmortem costs: wall time, CPU time and peak memory of the whole command, the best of some runs.
+"""What a postmortem costs: wall time, CPU time and peak memory of the whole command.
 
 python tests/bench/postmortem_cost.py INPUT...
 """
 
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+from measure import Cost, measure, table
 
 RUNS = 3
 
 
-def cost(source: Path, out: Path) -> tuple[float, float, float]:
-    """Wall seconds, CPU seconds and peak resident GiB of one `tracemortem postmortem`."""
-    command: list[str | Path] = [
-        Path(sys.executable).parent / "tracemortem",
-        "postmortem",
-        source,
-        "--out",
-        out,
-        "--quiet",
-    ]
-    began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20
+def cost(source: Path, out: Path) -> Cost:
+    """The cost of one `tracemortem postmortem`, each run from nothing."""
+    size = sum(file.stat().st_size for file in source.rglob("*") if file.is_file()) / 1e6
+    afresh = 'rm -rf "$2" && exec "$0" -m tracemortem postmortem "$1" --out "$2" --quiet'
+    command = ["sh", "-c", afresh, sys.executable, source, out]
+    return measure(f"postmortem of {source.name}, {size:.1f} MB", command, RUNS)
 
 
 def main(sources: list[str]) -> None:
     """Print one line an input."""
-    sys.stdout.write(f"{'input':32} {'MB':>7} {'wall s':>8} {'CPU s':>8} {'GiB':>6}\n")
-    for source in map(Path, sources):
-        size = sum(file.stat().st_size for file in source.rglob("*") if file.is_file()) / 1e6
-        with tempfile.TemporaryDirectory() as out:
-            wall, cpu, memory = min(cost(source, Path(out) / str(run)) for run in range(RUNS))
-        sys.stdout.write(f"{source.name:32} {size:7.1f} {wall:8.2f} {cpu:8.2f} {memory:6.2f}\n")
+    with tempfile.TemporaryDirectory() as out:
+        sys.stdout.write(table(cost(source, Path(out) / "run") for source in map(Path, sources)))
 
 
 if __name__ == "__main__":
