@@ -4,7 +4,7 @@
 # only when requirements.lock or pyproject.toml change.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick soak bench lint types format lock clean distclean
+.PHONY: help setup demo test quick soak bench corpus lint types format lock clean distclean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -42,6 +42,9 @@ soak: lint types ## every test, with the full figures
 
 bench: $(READY) $(PEERS) ## wall time, CPU time and memory of what is slow, beside other tools
 	$(BIN)/python tests/bench/postmortem_cost.py $(SAMPLE) $(wildcard ../shared/incidents/seed_incident)
+
+corpus: $(READY) ## what becomes of every real file in ../shared/corpus, into docs/corpus.md
+	$(BIN)/python tests/corpus/judged.py ../shared/corpus docs/corpus.md
 
 lint: $(READY) ## ruff and sqlfluff
 	$(BIN)/ruff check .

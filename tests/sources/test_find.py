@@ -90,12 +90,14 @@ def test_what_is_no_telemetry_is_skipped_with_a_reason(tmp_path: Path):
         truth_json='{\n "cause": "x",\n "start": 1\n}\n',
         empty=b"",
         plot=b"\x89PNG\r\n\x1a\n\0\0",
+        scrape="# HELP up whether it is up\n# TYPE up gauge\n",
         spans=SPANS,
     )
     assert [(file.shown, file.reason) for file in survey([str(tmp_path)]) if file.kind == "skipped"] == [
         ("README", "text of no known format; it begins: # Notes"),
         ("empty", "it is an empty file"),
         ("plot", "it is a PNG picture"),
+        ("scrape", "Prometheus text that names metrics and holds no sample"),
         ("truth_json", "JSON that is no telemetry known here (keys cause, start)"),
     ]
 

@@ -161,7 +161,10 @@ def _log_formats(of: str, found: Sequence[Directive], read: Sequence[TextFormat 
 
 def _metrics_text(lines: list[str]) -> Recognised | None:
     samples = [line for line in lines if not line.lstrip().startswith("#")][:LINES]
-    is_typed = any(re.match(r"#[ \t]*(?:(?:TYPE|HELP)[ \t]|EOF$)", line) for line in lines)
+    is_typed = any(re.match(r"#[ \t]*(?:(?:TYPE|HELP|UNIT)[ \t]|EOF$)", line) for line in lines)
+    if is_typed and not samples:
+        why = "Prometheus text that names metrics and holds no sample"
+        return Recognised("skipped", "prometheus_text", why, "check what was scraped; nothing was measured")
     matches = [match for line in samples if (match := _SAMPLE.fullmatch(line))]
     is_plain_table = not is_typed and not any(
         "{" in match[0] or len(match["stamp"] or "") > _STAMP for match in matches
