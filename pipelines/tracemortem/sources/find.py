@@ -22,7 +22,7 @@ class Found:
     """One file among the INPUTs.
 
     shown        its path relative to its INPUT; for a single file its name
-    kind         otlp, metrics_text, access_log, events, log_format or skipped
+    kind         otlp, spans, metrics_text, access_log, events, log_format or skipped
     format       what reads it, such as otlp_json_lines, prometheus_text, nginx:llm, nginx_combined
     reason       why it was taken for that, a sentence
     fix          what would make it readable, where it is skipped

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from tracemortem.sources import events, otlp_proto, recognise_metrics, wrapped
+from tracemortem.sources import events, otlp_proto, recognise_metrics, recognise_traces, wrapped
 from tracemortem.sources.apache_format import apache_compiled, apache_directives
 from tracemortem.sources.lines import TextFormat, reads
 from tracemortem.sources.log_format import Directive, compiled, directives
@@ -64,7 +64,8 @@ def recognise(head: bytes) -> Recognised:
     if told := recognise_metrics.tell(lines, text):
         return Recognised(*told)
     if _JSON_BEGINS.match(text) and not _SAMPLE.fullmatch(lines[0]):
-        return _json(lines, text)
+        told = recognise_traces.tell(text)
+        return Recognised(*told) if told else _json(lines, text)
     return (
         _debug_text(lines)
         or _configuration(text)

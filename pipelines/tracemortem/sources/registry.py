@@ -4,15 +4,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from tracemortem.sources import clocked, declared_formats, events, lines, otlp, otlp_proto
+from tracemortem.sources import clocked, declared_formats, events, lines, otlp, otlp_proto, trace_documents
 from tracemortem.sources.batch import Batch
 from tracemortem.sources.clock import Told, clock
 from tracemortem.sources.find import Found
 from tracemortem.sources.opened import opened
 
 _READERS: Mapping[str, Callable[[BinaryIO], Iterator[Batch]]] = {
-    "otlp": otlp.read,
-    "events": events.read,
+    "otlp_json_lines": otlp.read,
+    "otlp_protobuf": otlp_proto.read,
+    "jaeger_json": trace_documents.read_jaeger,
+    "zipkin_json": trace_documents.read_zipkin,
+    "events_json_lines": events.read,
 }
 
 
@@ -34,15 +37,12 @@ def read(found: Found, told: Told | None = None) -> Iterator[Batch]:
     if found.format in clocked.READERS:
         with opened(found.path) as stream:
             yield from clocked.READERS[found.format](stream, clock(found.path, told or Told()))
-    elif found.format == "otlp_protobuf":
+    elif found.format in _READERS:
         with opened(found.path) as stream:
-            yield from otlp_proto.read(stream)
-    elif found.kind in _READERS or found.text_format is not None:
+            yield from _READERS[found.format](stream)
+    elif found.text_format is not None:
         with opened(found.path) as stream:
-            if found.text_format is not None:
-                yield from lines.read(stream, found.text_format, clock(found.path, told or Told()))
-            else:
-                yield from _READERS[found.kind](stream)
+            yield from lines.read(stream, found.text_format, clock(found.path, told or Told()))
 
 
 def known() -> tuple[Known, ...]:
@@ -54,6 +54,10 @@ def known() -> tuple[Known, ...]:
             "OTLP as JSON lines: spans, metrics and logs, as the Collector writes them",
         ),
         Known("otlp_protobuf", "otlp", "OTLP as protobuf, each message after its length (u32, big-endian)"),
+        Known(
+            "jaeger_json", "spans", "traces as Jaeger's UI and API give them, or Elasticsearch stores them"
+        ),
+        Known("zipkin_json", "spans", "traces of Zipkin, version 2"),
         *(Known(*one) for one in clocked.KNOWN),
         Known("events_json_lines", "events", "events as JSON lines with time, kind and text"),
         Known("nginx:NAME", "access_log", "any nginx log_format directive found among the inputs"),
