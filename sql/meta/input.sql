@@ -13,7 +13,8 @@
 -- first_at         UTC    earliest instant in it
 -- last_at          UTC    latest
 -- clock            -      where times come from that its records do not carry; null: they carry theirs
--- ingested_in_run  -      meta.run.run_id
+-- ingested_in_run  -      meta.run.run_id of the run that read it, or read further in it
+-- replaced_by      -      file_id of what lay later at the same place, with other content; null: nothing
 
 create table if not exists meta.input (
     file_id uinteger not null,
@@ -29,5 +30,6 @@ create table if not exists meta.input (
     first_at timestamptz,
     last_at timestamptz,
     clock varchar,
-    ingested_in_run uinteger
+    ingested_in_run uinteger,
+    replaced_by uinteger
 )

@@ -55,7 +55,7 @@ def test_the_share_of_rejects_is_the_same_when_nothing_is_loaded_anew(folder: Pa
 def test_a_second_copy_is_listed_as_what_it_is(folder: Path, settings: Settings):
     (folder / "later.jsonl").write_text(EVENT)
     load(settings)
-    assert skipped(settings) == {"later.jsonl": "it is the same, byte by byte, as events.jsonl"}
+    assert skipped(settings) == {"later.jsonl": "it holds the same as events.jsonl"}
 
 
 def test_a_file_found_under_two_inputs_is_read_once(folder: Path, settings: Settings):
@@ -129,7 +129,7 @@ def test_a_file_that_is_gone_when_its_turn_comes_is_said(settings: Settings, mon
     def gone(path: Path) -> str:
         raise FileNotFoundError(2, "No such file or directory", str(path))
 
-    monkeypatch.setattr("tracemortem.steps.load.sha256", gone)
+    monkeypatch.setattr("tracemortem.steps.recall.packed_sha256", gone)
     with pytest.raises(InputError, match=r"events\.jsonl cannot be read"):
         load(settings)
 

@@ -43,6 +43,7 @@ def test_a_loaded_file_is_accounted_for_record_by_record(store: Store, events: R
             "last_at": datetime(2026, 2, 3, 11, 0, 2, tzinfo=UTC),
             "clock": None,
             "ingested_in_run": 1,
+            "replaced_by": None,
         }
     ]
 
@@ -84,7 +85,6 @@ def test_a_file_that_fails_halfway_leaves_nothing(store: Store, events: Rows, re
         half()
     left = [store.scalar(f"select count(*) from {t}") for t in ("raw.event", "meta.reject", "meta.input")]
     assert left == [0, 0, 0]
-    assert not store.has("ab12")
 
 
 def test_a_file_whose_process_is_killed_halfway_leaves_nothing(tmp_path: Path):
@@ -112,23 +112,19 @@ def test_a_file_whose_process_is_killed_halfway_leaves_nothing(tmp_path: Path):
         assert store.scalar("select count(*) from raw.event") == 200_000
 
 
-def test_the_same_content_is_known_and_cannot_be_loaded_twice(store: Store, events: Rows, rejects: Rows):
-    with store.loading(**FILE) as load:
-        load.append({"event": events("a")}, rejects(), records=1, stored=1, bytes_read=1)
-    assert store.has("ab12")
-    with pytest.raises(ValueError, match="loaded already"), store.loading(**FILE | {"path": "elsewhere"}):
-        pass
-    assert store.scalar("select count(*) from raw.event") == 1
-
-
-def test_a_skipped_file_is_listed_once_and_may_be_read_by_a_later_version(store: Store):
+def test_what_an_earlier_run_skipped_is_forgotten_and_what_this_one_skipped_is_not(store: Store):
     for _ in range(2):
-        with store.loading(path="README", sha256="cd", size=5, kind="skipped", format_name="not telemetry"):
-            pass
-    assert store.frame("select path, kind, format, first_at from meta.input").rows() == [
-        ("README", "skipped", "not telemetry", None)
-    ]
-    assert not store.has("cd")
+        store.begin_run(started_at=datetime(2026, 2, 3, tzinfo=UTC), product_version="1.2.3", settings="{}")
+        for _ in range(2):  # of two folders, say
+            store.forget_skipped("README")
+            with store.loading(
+                path="README", sha256="cd", size=5, kind="skipped", format_name="no telemetry"
+            ):
+                pass
+    assert (
+        store.frame("select path, kind, format, ingested_in_run from meta.input").rows()
+        == [("README", "skipped", "no telemetry", 2)] * 2
+    )
 
 
 def test_a_lost_record_is_refused(store: Store, events: Rows, rejects: Rows):

@@ -95,8 +95,13 @@ def read(stream: BinaryIO, form: TextFormat, clock: Clock = IN_UTC) -> Iterator[
         if block is not None and block.overlong is not None:
             rejects = blocks.overlong(block)
         stored, read = rows.height, block.bytes_read if block is not None else 0
-        source = clock.source if any(reading.time in _COUNTED for reading in form.readings) else ""
+        source = clock.source if is_counted(form) else ""
         yield Batch({"access": rows}, rejects, stored + rejects.height, read, stored, source)
+
+
+def is_counted(form: TextFormat) -> bool:
+    """Whether the lines tell their times from a beginning only, which the clock knows."""
+    return any(reading.time in _COUNTED for reading in form.readings)
 
 
 def reads(texts: pl.Series, form: TextFormat) -> int:

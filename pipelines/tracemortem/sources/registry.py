@@ -29,20 +29,24 @@ class Known:
 
 
 def read(found: Found, told: Told | None = None) -> Iterator[Batch]:
-    """The batches of a file, as `survey` found it. A skipped file and an nginx configuration hold none.
+    """The batches of a file, as `survey` found it. A skipped file and a web server's configuration hold none.
 
     told     what the user says of times that files leave out
     raises   InputError where the file cannot be opened, or its gzip is damaged, cut off or a bomb
     """
+    if found.kind != "skipped":
+        with opened(found.path) as stream:
+            yield from batches(stream, found, told or Told())
+
+
+def batches(stream: BinaryIO, found: Found, told: Told) -> Iterator[Batch]:
+    """The same of a stream of its decompressed bytes, or of whole lines at its end."""
     if found.format in clocked.READERS:
-        with opened(found.path) as stream:
-            yield from clocked.READERS[found.format](stream, clock(found.path, told or Told()))
+        yield from clocked.READERS[found.format](stream, clock(found.path, told))
     elif found.format in _READERS:
-        with opened(found.path) as stream:
-            yield from _READERS[found.format](stream)
+        yield from _READERS[found.format](stream)
     elif found.text_format is not None:
-        with opened(found.path) as stream:
-            yield from lines.read(stream, found.text_format, clock(found.path, told or Told()))
+        yield from lines.read(stream, found.text_format, clock(found.path, told))
 
 
 def known() -> tuple[Known, ...]:

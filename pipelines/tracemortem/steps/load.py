@@ -1,9 +1,7 @@
 """Step 1: files into raw tables, each whole or not at all, each content once."""
 
-import hashlib
 from collections.abc import Container, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
@@ -11,16 +9,14 @@ import orjson
 import polars as pl
 
 from tracemortem import __version__
-from tracemortem.errors import InputError
-from tracemortem.progress import stage
 from tracemortem.settings import Settings, instant, networks
-from tracemortem.sources import addresses, find, registry
+from tracemortem.sources import addresses, find
 from tracemortem.sources.clock import Told
-from tracemortem.steps import opened
-from tracemortem.steps.look import is_without_rows, no_row
+from tracemortem.steps import opened, take
+from tracemortem.steps.recall import recall
+from tracemortem.steps.take import Taken
+from tracemortem.warehouse import ledger
 from tracemortem.warehouse.store import Store
-
-_BLOCK = 1 << 20
 
 
 def load(settings: Settings) -> float:
@@ -39,110 +35,43 @@ def load(settings: Settings) -> float:
         )
         store.record_thresholds(opened.thresholds(settings))
         counts = _load_all(store, found, told, {Path(given) for given in settings.inputs})
+        ledger.mark_replaced(store)
         _addresses(store, networks(settings.trusted_proxies))
     records = sum(count.records for count in counts)
     return sum(count.rejects for count in counts) / records if records else 0.0
 
 
-def sha256(path: Path) -> str:
-    """The digest of a file as it lies, in hex."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-@dataclass(frozen=True)
-class _Count:
-    """What one file holds: records, and those among them that are rejects."""
-
-    records: int
-    rejects: int
-
-
-def _load_all(store: Store, found: Sequence[find.Found], told: Told, named: Container[Path]) -> list[_Count]:
-    """Every file, each content once: a second copy in the same run is noted as skipped.
+def _load_all(store: Store, found: Sequence[find.Found], told: Told, named: Container[Path]) -> list[Taken]:
+    """Every file, each content once: another copy in the same run is noted as skipped.
 
     named    the files given by name, not found in a folder
     """
-    counts = []
-    shown: dict[str, str] = {}
+    taken: dict[int, Taken] = {}
+    claimed: dict[int, find.Found] = {}
     for file in found:
+        store.forget_skipped(file.shown)
         if file.kind == "skipped":
-            _skip(store, file, file.reason)
+            take.skip(store, file, file.reason)
             continue
-        try:
-            digest = sha256(file.path)
-        except OSError as error:
-            raise InputError(
-                f"{file.shown} cannot be read",
-                where=str(file.path),
-                why=str(error.strerror),
-                fix="check that it is still there, and its permissions",
-            ) from error
-        if digest in shown:
-            _skip(store, file, f"it is the same, byte by byte, as {shown[digest]}")
+        recalled = recall(store, file, claimed)
+        state, is_named = recalled.state, file.path in named
+        if state is None:
+            one = take.anew(store, file, recalled, told, is_named=is_named)
+        elif recalled.how == "part":
+            take.skip(store, file, f"it is the beginning of {state.path}, of which more was read")
             continue
-        shown[digest] = file.shown
-        is_named = file.path in named
-        if store.has(digest):
-            counts.append(_known(store, digest))
-            _refuse_if_without_rows(file, counts[-1], is_named=is_named)
+        elif recalled.how == "same" and state.file_id in claimed:
+            take.skip(store, file, f"it holds the same as {claimed[state.file_id].shown}")
+            continue
+        elif recalled.how == "same":
+            one = take.same(store, file, recalled, state, is_named=is_named)
         else:
-            counts.append(_load(store, file, digest, told, is_named=is_named))
-    return counts
-
-
-def _refuse_if_without_rows(file: find.Found, count: _Count, *, is_named: bool) -> None:
-    """Who names a file wants it read; of one that lay in a folder the report says that it gave none."""
-    if is_named and is_without_rows(file, count.records - count.rejects):
-        raise no_row(file, f"all of its {count.rejects:,} records were rejected" if count.rejects else "")
-
-
-def _skip(store: Store, file: find.Found, why: str) -> None:
-    """Note a file that is not read. One that is no plain file is not opened: a pipe would never end."""
-    size, digest = 0, None
-    if file.path.is_file():
-        size = file.path.stat().st_size
-        with suppress(OSError):  # which is why it is skipped, and is said
-            digest = sha256(file.path)
-    with store.loading(path=file.shown, sha256=digest, size=size, kind="skipped", format_name=why):
-        pass
-
-
-def _known(store: Store, digest: str) -> _Count:
-    """What a file holds whose content was loaded in an earlier run."""
-    sql = "select records, rejects from meta.input where sha256 = $1 and kind <> 'skipped'"
-    [(records, rejects)] = store.run(sql, [digest])
-    return _Count(int(str(records)), int(str(rejects)))
-
-
-def _load(store: Store, file: find.Found, digest: str, told_times: Told, *, is_named: bool) -> _Count:
-    """One file into the raw tables, whole or not at all."""
-    with (
-        stage(file.shown) as told,
-        store.loading(
-            path=file.shown,
-            sha256=digest,
-            size=file.path.stat().st_size,
-            kind=file.kind,
-            format_name=file.format,
-        ) as into,
-    ):
-        for batch in registry.read(file, told_times):
-            into.append(
-                batch.rows,
-                batch.rejects,
-                records=batch.records,
-                stored=batch.stored,
-                bytes_read=batch.bytes_read,
-                clock=batch.clock,
-            )
-            told.advance(batch.bytes_read, batch.stored)
-        count = _Count(into.records, into.rejected)
-        _refuse_if_without_rows(file, count, is_named=is_named)
-    return count
+            one = take.further(store, file, recalled, state, told, is_named=is_named)
+            if state.file_id in claimed:
+                why = f"it is the beginning of {file.shown}, of which more was read"
+                take.skip(store, claimed[state.file_id], why)
+        taken[one.file_id], claimed[one.file_id] = one, file
+    return list(taken.values())
 
 
 def _addresses(store: Store, trusted: Sequence[str]) -> None:

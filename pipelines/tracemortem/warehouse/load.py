@@ -11,10 +11,27 @@ from tracemortem.warehouse.tables import Table
 
 
 class Load:
-    """One file on its way in. Made by Store.loading, which opens and ends the transaction."""
+    """One file on its way in. Made by Store.loading or ledger.growing, which open and end the transaction.
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], file_id: int) -> None:
+    sha256, size   of the file as it lies, compressed or not; set them before the end where they are not known
+                   sooner
+    after_line, after_series   what is appended has line and series numbers that go on from these
+    """
+
+    def __init__(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        tables: Mapping[str, Table],
+        file_id: int,
+        *,
+        sha256: str | None = None,
+        size: int = 0,
+    ) -> None:
         self.file_id = file_id
+        self.sha256 = sha256
+        self.size = size
+        self.after_line = 0
+        self.after_series = 0
         self.stored = 0
         self.rejected = 0
         self.records = 0
@@ -46,14 +63,23 @@ class Load:
         if records != stored + rejects.height:
             raise ValueError(f"{records} records, but {stored} stored and {rejects.height} rejected")
         for name, frame in rows.items():
-            insert(self._con, self._tables[f"raw.{name}"], frame, file_id=self.file_id)
+            insert(self._con, self._tables[f"raw.{name}"], self._numbered(frame), file_id=self.file_id)
             self._stretch(frame)
-        insert(self._con, self._tables["meta.reject"], rejects, file_id=self.file_id)
+        insert(self._con, self._tables["meta.reject"], self._numbered(rejects), file_id=self.file_id)
         self.stored += stored
         self.rejected += rejects.height
         self.records += records
         self.bytes_read += bytes_read
         self.clock = clock or self.clock
+
+    def _numbered(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The frame with the numbers of lines and series that go on where the file was left."""
+        behind = {"line": self.after_line, "series_no": self.after_series}
+        return frame.with_columns(
+            (pl.col(name) + number).cast(frame.schema[name])
+            for name, number in behind.items()
+            if number and name in frame.columns
+        )
 
     def _stretch(self, frame: pl.DataFrame) -> None:
         """Widen the file's time span by every instant in the frame."""

@@ -87,7 +87,7 @@ class Store:
 
     def begin_run(self, *, started_at: datetime, product_version: str, settings: str) -> int:
         """Note a run in meta.run; files loaded from here on carry its number. settings: JSON text."""
-        run = self._next("meta.run", "run_id")
+        run = self.next_number("meta.run", "run_id")
         self.run("insert into meta.run values ($1, $2, $3, $4)", [run, started_at, product_version, settings])
         self._run = run
         return run
@@ -97,10 +97,13 @@ class Store:
         rows = [(t.name, float(t.value), t.unit, t.why, t.source) for t in thresholds.values()]
         self.replace("meta.threshold", pl.DataFrame(rows, schema=_THRESHOLD, orient="row"))
 
-    def has(self, sha256: str) -> bool:
-        """Whether a file of this content is loaded. One that was skipped is not: a new format may read it."""
-        loaded = "select count(*) from meta.input where sha256 = $1 and kind <> 'skipped'"
-        return self.scalar(loaded, [sha256]) != 0
+    def forget_skipped(self, path: str) -> None:
+        """Take out what earlier runs noted of a file that they skipped: this run says anew what it is."""
+        self.run(
+            "delete from meta.input "
+            "where path = $1 and kind = 'skipped' and ingested_in_run is distinct from $2",
+            [path, self._run],
+        )
 
     @contextmanager
     def loading(
@@ -109,30 +112,27 @@ class Store:
         """One input file, whole or not at all: an exception inside leaves no row of it.
 
         path         relative to the input it was found under
-        sha256       of the file as it lies, compressed or not, None if it cannot be opened; size likewise, in
-                     bytes
+        sha256       of the file as it lies, compressed or not; None if it cannot be opened, or is told only
+                     when it was read (Load.sha256); size likewise, in bytes
         kind         sort of telemetry, or `skipped`: then format_name says why, and nothing is appended
-        raises       ValueError if the content is loaded already
         """
-        if kind != "skipped" and sha256 is not None and self.has(sha256):
-            raise ValueError(f"{path} is loaded already: ask has() first")
         with self.transaction():
-            self.run(
-                "delete from meta.input "
-                "where path = $1 and sha256 is not distinct from $2 and kind = 'skipped'",
-                [path, sha256],
-            )
-            load = Load(self.con, self.tables, self._next("meta.input", "file_id"))
+            number = self.next_number("meta.input", "file_id")
+            load = Load(self.con, self.tables, number, sha256=sha256, size=size)
             yield load
-            self.run(
-                "insert into meta.input (file_id, path, sha256, bytes, kind, format, rows, rejects, records, "
-                "bytes_read, first_at, last_at, clock, ingested_in_run) "
-                "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-                [
-                    load.file_id, path, sha256, size, kind, format_name, load.stored, load.rejected,
-                    load.records, load.bytes_read, load.first_at, load.last_at, load.clock, self._run,
-                ],
-            )  # fmt: skip
+            self.put_input(load, path=path, kind=kind, format_name=format_name)
+
+    def put_input(self, load: Load, *, path: str, kind: str, format_name: str) -> None:
+        """The row of meta.input of a file that is read."""
+        self.run(
+            "insert into meta.input (file_id, path, sha256, bytes, kind, format, rows, rejects, records, "
+            "bytes_read, first_at, last_at, clock, ingested_in_run) "
+            "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+            [
+                load.file_id, path, load.sha256, load.size, kind, format_name, load.stored, load.rejected,
+                load.records, load.bytes_read, load.first_at, load.last_at, load.clock, self._run,
+            ],
+        )  # fmt: skip
 
     def replace(self, table: str, frame: pl.DataFrame) -> None:
         """Fill a declared raw or meta table with these rows alone, in one transaction.
@@ -194,6 +194,7 @@ class Store:
                 fix="name a file in a folder that you may write to",
             ) from error
 
-    def _next(self, table: str, column: str) -> int:
+    def next_number(self, table: str, column: str) -> int:
+        """The number of the next row: one more than the highest."""
         found = self.scalar(f"select coalesce(max({column}), 0) + 1 from {table}")
         return int(str(found))
