@@ -1,9 +1,10 @@
-"""OTLP as length-prefixed protobuf, as the Collector's file exporter writes it with `format: proto`.
+"""OTLP as messages in frames (otlp_frames) -> spans, logs, series and samples.
 
-A frame is a length (u32, big-endian) and so many bytes of one export request. Nothing in it names its signal,
-so it is parsed as each, and told by what only the right one gives. It then goes the way of a JSON line.
+Nothing in a message of protobuf names its signal, so it is parsed as each, and told by what only the right
+one gives. It then goes the way of a JSON line.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import BinaryIO
@@ -14,59 +15,77 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from tracemortem.sources import otlp
+from tracemortem.sources import otlp, otlp_frames
 from tracemortem.sources.attributes import Used
 from tracemortem.sources.batch import REJECTS, Batch
-from tracemortem.sources.blocks import BLOCK, LONGEST, Block
+from tracemortem.sources.blocks import BLOCK, Block
+from tracemortem.sources.opened import HEAD
+from tracemortem.sources.otlp_frames import RESOURCE, Frame
 from tracemortem.sources.otlp_series import Catalogue
 
-_PREFIX = 4
 _ID_BYTES = (16, 8)  # of a trace, of a span
-_RESOURCE = 0x0A  # field 1, length-delimited: how each of the three messages begins
+_FRAMES = 100_000  # in a batch at most, as a frame may hold nothing
+_JSON_BEGINS = re.compile(rb'\{\s*"resource_?(?:Spans|Metrics|Logs|spans|metrics|logs)"')
 _Message = TracesData | MetricsData | LogsData
 
 
-def begins(head: bytes) -> bool:
-    """Whether a file that begins with these bytes holds such frames."""
-    if len(head) <= _PREFIX or head[_PREFIX] != _RESOURCE:
-        return False
-    size = int.from_bytes(head[:_PREFIX], "big")
-    body = head[_PREFIX : _PREFIX + size]
-    # a first frame that reaches past the head cannot be parsed yet; its length and first byte have to do
-    return 0 < size <= LONGEST and (len(body) < size or _parsed(body) is not None)
+def begins(head: bytes) -> tuple[str, str] | None:
+    """The format of a file of export requests that begins so, and why it is taken for that; else None."""
+    body, is_whole, is_packed = otlp_frames.first(head)
+    how = "length-prefixed messages, each compressed by zstd," if is_packed else "length-prefixed messages"
+    # a first frame that reaches past the head cannot be parsed yet; how it begins has to do
+    if body.startswith(RESOURCE) and (not is_whole or _parsed(body) is not None):
+        return (
+            "otlp_framed" if is_packed else "otlp_protobuf",
+            f"{how} that parse as OTLP export requests",
+        )
+    if _JSON_BEGINS.match(body):
+        return "otlp_framed", f"{how} that are OTLP as JSON"
+    if is_packed and not body and not is_whole:
+        return "otlp_framed", f"{how} as the Collector writes them"
+    if _is_bare(head):
+        return "otlp_protobuf_bare", "one message that parses as an OTLP export request"
+    return None
 
 
 def read(stream: BinaryIO, used: Used | None = None) -> Iterator[Batch]:
     """As otlp.read; the line of a record, and of a reject, is the number of its frame, from 1.
 
-    A frame that is no export request, is longer than LONGEST or is cut off is one record and one reject.
+    A frame holds an export request as protobuf or as JSON. One that is none, is longer than LONGEST or is cut
+    off is one record and one reject.
     """
+    return _read(otlp_frames.prefixed(stream), used)
+
+
+def read_bare(stream: BinaryIO, used: Used | None = None) -> Iterator[Batch]:
+    """As read, of one export request without a length before it; for line, the number of the resource."""
+    return _read(otlp_frames.bare(stream), used)
+
+
+def _read(frames: Iterator[Frame], used: Used | None) -> Iterator[Batch]:
     catalogue = Catalogue()
     lines: list[bytes] = []
     lost: list[tuple[int, str, str]] = []
-    first, number, taken = 1, 0, 0
-    while prefix := stream.read(_PREFIX):
-        number += 1
-        size = int.from_bytes(prefix, "big")
-        is_overlong = size > LONGEST
-        body = b"" if is_overlong else stream.read(size)
-        got = _skipped(stream, size) if is_overlong else len(body)
-        taken += len(prefix) + got
+    first, taken, held = 1, 0, 0
+    for frame in frames:
+        taken += frame.taken
+        held += len(frame.body)
         line = b""
-        if len(prefix) < _PREFIX or got < size:
-            lost.append((number, f"a frame of which only {got} bytes are there", ""))
-        elif is_overlong:
-            lost.append((number, f"a frame longer than {LONGEST >> 20} MiB", ""))
-        elif (message := _parsed(body)) is None:
-            lost.append((number, "a frame that is no OTLP export request", body[:50].hex()))
+        if frame.fault:
+            lost.append((frame.number, frame.fault, ""))
+        elif frame.body.startswith(b"{"):
+            line = frame.body.replace(b"\n", b" ")
+        elif (message := _parsed(frame.body)) is None:
+            lost.append((frame.number, "a frame that is no OTLP export request", frame.body[:50].hex()))
         else:
             line = orjson.dumps(MessageToDict(message, use_integers_for_enums=True))
         lines.append(line)
-        if taken >= BLOCK:
+        if held >= BLOCK or len(lines) >= _FRAMES:
             yield _batch(Block(b"\n".join(lines), first, taken), lost, catalogue, used)
-            lines, lost, first, taken = [], [], number + 1, 0
+            lines, lost, first, taken, held = [], [], frame.number + 1, 0, 0
     if lines:
         yield _batch(Block(b"\n".join(lines), first, taken), lost, catalogue, used)
 
@@ -78,11 +97,15 @@ def _batch(block: Block, lost: list[tuple[int, str, str]], catalogue: Catalogue,
     return replace(batch, rejects=rejects, records=batch.records + own.height)
 
 
-def _skipped(stream: BinaryIO, size: int) -> int:
-    left = size
-    while left and (chunk := stream.read(min(left, BLOCK))):
-        left -= len(chunk)
-    return size - left
+def _is_bare(head: bytes) -> bool:
+    """Whether a message begins here, parsed in full if it is there in full, else its first resource."""
+    if len(head) < HEAD:
+        return head.startswith(RESOURCE) and _parsed(head) is not None
+    try:
+        resource = Resource.FromString(otlp_frames.first_resource(head))
+    except DecodeError:
+        return False
+    return bool(resource.attributes) and all(one.key for one in resource.attributes)
 
 
 def _parsed(body: bytes) -> _Message | None:

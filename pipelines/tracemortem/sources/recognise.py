@@ -52,9 +52,8 @@ class Recognised:
 
 def recognise(head: bytes) -> Recognised:
     """What a file is that begins with these decompressed bytes; `which_format` tells access logs apart."""
-    if otlp_proto.begins(head):
-        why = "length-prefixed messages that parse as OTLP export requests"
-        return Recognised("otlp", "otlp_protobuf", why)
+    if of := otlp_proto.begins(head):
+        return Recognised("otlp", *of)
     if strange := foreign(head):
         return Recognised("skipped", "unknown", f"it is {strange[0]}", strange[1])
     lines = whole_lines(head)

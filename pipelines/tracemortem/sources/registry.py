@@ -13,6 +13,8 @@ from tracemortem.sources.opened import opened
 _READERS: Mapping[str, Callable[[BinaryIO], Iterator[Batch]]] = {
     "otlp_json_lines": otlp.read,
     "otlp_protobuf": otlp_proto.read,
+    "otlp_framed": otlp_proto.read,
+    "otlp_protobuf_bare": otlp_proto.read_bare,
     "jaeger_json": trace_documents.read_jaeger,
     "zipkin_json": trace_documents.read_zipkin,
     "events_json_lines": events.read,
@@ -32,7 +34,7 @@ def read(found: Found, told: Told | None = None) -> Iterator[Batch]:
     """The batches of a file, as `survey` found it. A skipped file and a web server's configuration hold none.
 
     told     what the user says of times that files leave out
-    raises   InputError where the file cannot be opened, or its gzip is damaged, cut off or a bomb
+    raises   InputError where the file cannot be opened, or its gzip or zstd is damaged, cut off or a bomb
     """
     if found.kind != "skipped":
         with opened(found.path) as stream:
@@ -58,6 +60,10 @@ def known() -> tuple[Known, ...]:
             "OTLP as JSON lines: spans, metrics and logs, as the Collector writes them",
         ),
         Known("otlp_protobuf", "otlp", "OTLP as protobuf, each message after its length (u32, big-endian)"),
+        Known(
+            "otlp_framed", "otlp", "OTLP messages after their lengths, each compressed by zstd, or as JSON"
+        ),
+        Known("otlp_protobuf_bare", "otlp", "OTLP as protobuf, one export request and nothing else"),
         Known(
             "jaeger_json", "spans", "traces as Jaeger's UI and API give them, or Elasticsearch stores them"
         ),
