@@ -188,6 +188,13 @@ def test_inspect_says_what_a_file_is_and_why(tmp_path, capsys):
     assert found["first_rows"]["span"][0]["service"] == "edge"
 
 
+def test_inspect_says_which_attributes_the_columns_came_from(tmp_path, capsys):
+    path = tmp_path / "whatever.bin"
+    path.write_text(spans(7))
+    assert cli.main(["inspect", str(path)]) == cli.DONE
+    assert "  name    http_status from http.response.status_code (7)\n" in capsys.readouterr().out
+
+
 def test_formats_lists_every_format_with_what_it_reads(capsys):
     assert cli.main(["formats", "--json"]) == cli.DONE
     found = {line["format"]: line["reads"] for line in map(json.loads, capsys.readouterr().out.splitlines())}

@@ -197,12 +197,11 @@ def test_of_an_attribute_that_stands_twice_the_last_counts():
 
 def test_what_each_column_was_taken_from_is_counted():
     new, old = attribute("client.address", stringValue="a"), attribute("http.client_ip", stringValue="b")
-    used: otlp.Used = otlp.Used()
     text = an_envelope(
         a_span(attributes=[new, old]), a_span(attributes=[old]), a_span(attributes=[old]), a_span()
     )
-    list(otlp.read(io.BytesIO(text.encode()), used))
-    assert used == {("client_address", "client.address"): 1, ("client_address", "http.client_ip"): 2}
+    (batch,) = otlp.read(io.BytesIO(text.encode()))
+    assert batch.names == {("client_address", "client.address"): 1, ("client_address", "http.client_ip"): 2}
 
 
 @pytest.mark.parametrize(

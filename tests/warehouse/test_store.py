@@ -48,6 +48,19 @@ def test_a_loaded_file_is_accounted_for_record_by_record(store: Store, events: R
     ]
 
 
+def test_the_names_that_columns_were_taken_from_are_summed_over_a_file(
+    store: Store, events: Rows, rejects: Rows
+):
+    new, old = ("prompt_tokens", "gen_ai.usage.input_tokens"), ("prompt_tokens", "llm.token_count.prompt")
+    with store.loading(**FILE) as load:
+        for names in ({new: 2}, {new: 3, old: 1}, None):
+            load.append({"event": events("a")}, rejects(), records=1, stored=1, bytes_read=1, names=names)
+    assert store.frame("from meta.name_used order by all").rows() == [
+        (1, "span.prompt_tokens", "gen_ai.usage.input_tokens", 5),
+        (1, "span.prompt_tokens", "llm.token_count.prompt", 1),
+    ]
+
+
 def test_rows_and_rejects_carry_the_number_of_their_file(store: Store, events: Rows, rejects: Rows):
     for number, sha256 in enumerate(("one", "two"), start=1):
         with store.loading(**FILE | {"sha256": sha256}) as load:

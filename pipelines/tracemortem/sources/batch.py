@@ -1,7 +1,7 @@
 """What a reader hands over: rows of raw tables, and the records that could not be read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -47,6 +47,7 @@ class Batch:
     bytes_read  decompressed bytes this batch consumed
     stored      records that became rows
     clock       where the times of records that carry none come from, as it is reported; "": all carry theirs
+    names       (column of `span`, attribute) -> spans that took the column from that attribute
     """
 
     rows: Mapping[str, pl.DataFrame]
@@ -55,6 +56,7 @@ class Batch:
     bytes_read: int
     stored: int
     clock: str = ""
+    names: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def rejected(lines: pl.DataFrame) -> pl.DataFrame:

@@ -19,7 +19,6 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from tracemortem.sources import otlp, otlp_frames
-from tracemortem.sources.attributes import Used
 from tracemortem.sources.batch import REJECTS, Batch
 from tracemortem.sources.blocks import BLOCK, Block
 from tracemortem.sources.opened import HEAD
@@ -51,21 +50,21 @@ def begins(head: bytes) -> tuple[str, str] | None:
     return None
 
 
-def read(stream: BinaryIO, used: Used | None = None) -> Iterator[Batch]:
+def read(stream: BinaryIO) -> Iterator[Batch]:
     """As otlp.read; the line of a record, and of a reject, is the number of its frame, from 1.
 
     A frame holds an export request as protobuf or as JSON. One that is none, is longer than LONGEST or is cut
     off is one record and one reject.
     """
-    return _read(otlp_frames.prefixed(stream), used)
+    return _read(otlp_frames.prefixed(stream))
 
 
-def read_bare(stream: BinaryIO, used: Used | None = None) -> Iterator[Batch]:
+def read_bare(stream: BinaryIO) -> Iterator[Batch]:
     """As read, of one export request without a length before it; for line, the number of the resource."""
-    return _read(otlp_frames.bare(stream), used)
+    return _read(otlp_frames.bare(stream))
 
 
-def _read(frames: Iterator[Frame], used: Used | None) -> Iterator[Batch]:
+def _read(frames: Iterator[Frame]) -> Iterator[Batch]:
     catalogue = Catalogue()
     lines: list[bytes] = []
     lost: list[tuple[int, str, str]] = []
@@ -84,14 +83,14 @@ def _read(frames: Iterator[Frame], used: Used | None) -> Iterator[Batch]:
             line = orjson.dumps(MessageToDict(message, use_integers_for_enums=True))
         lines.append(line)
         if held >= BLOCK or len(lines) >= _FRAMES:
-            yield _batch(Block(b"\n".join(lines), first, taken), lost, catalogue, used)
+            yield _batch(Block(b"\n".join(lines), first, taken), lost, catalogue)
             lines, lost, first, taken, held = [], [], frame.number + 1, 0, 0
     if lines:
-        yield _batch(Block(b"\n".join(lines), first, taken), lost, catalogue, used)
+        yield _batch(Block(b"\n".join(lines), first, taken), lost, catalogue)
 
 
-def _batch(block: Block, lost: list[tuple[int, str, str]], catalogue: Catalogue, used: Used | None) -> Batch:
-    batch = otlp.batch(block, catalogue, used)
+def _batch(block: Block, lost: list[tuple[int, str, str]], catalogue: Catalogue) -> Batch:
+    batch = otlp.batch(block, catalogue)
     own = pl.DataFrame(lost, schema=dict(REJECTS), orient="row")
     rejects = pl.concat([batch.rejects, own]).sort("line", maintain_order=True)
     return replace(batch, rejects=rejects, records=batch.records + own.height)

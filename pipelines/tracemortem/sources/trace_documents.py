@@ -100,7 +100,7 @@ def _batch(gathered: _Gathered, catalogue: Catalogue) -> Batch:
     for line, envelope in gathered.envelopes.items():
         lines[line - first] = orjson.dumps({"resourceSpans": envelope}) if envelope else b""
     block = Block(b"\n".join(lines), first, gathered.end - gathered.begin)
-    batch = otlp.batch(block, catalogue, None)
+    batch = otlp.batch(block, catalogue)
     own = pl.DataFrame(gathered.lost, schema=dict(REJECTS), orient="row")
     rejects = pl.concat([batch.rejects, own]).sort("line", maintain_order=True)
     return replace(batch, rejects=rejects, records=batch.records + own.height)

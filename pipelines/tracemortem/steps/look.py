@@ -1,5 +1,6 @@
 """What files are and hold, without loading them."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,7 @@ class Inspected:
 
     rejects      how many records could not be read; reasons: the first of them, `line N: reason`
     clock        where the times come from of records that carry none; "": all carry theirs
+    names        of each column of spans: the attributes it was taken from, and by how many
     first_rows   up to three rows of each table that it fills
     """
 
@@ -31,6 +33,7 @@ class Inspected:
     first_at: datetime | None
     last_at: datetime | None
     clock: str
+    names: dict[str, dict[str, int]]
     first_rows: dict[str, list[dict[str, Any]]]
 
     def summary(self) -> dict[str, Any]:
@@ -54,6 +57,10 @@ class Inspected:
             lines.append(f"  holds   {self.rows:,} rows, {self.rejects:,} rejects, {span}")
         if self.clock:
             lines.append(f"  times   from {self.clock}")
+        lines += [
+            f"  name    {column} from {', '.join(f'{_shown(name)} ({rows:,})' for name, rows in of.items())}"
+            for column, of in self.names.items()
+        ]
         lines += [f"  reject  {_shown(reason)}" for reason in self.reasons]
         for table, rows in self.first_rows.items():
             for row in rows:
@@ -105,9 +112,11 @@ def _inspected(file: find.Found) -> Inspected:
     first: datetime | None = None
     last: datetime | None = None
     shown: dict[str, list[dict[str, Any]]] = {}
+    used: Counter[tuple[str, str]] = Counter()
     for batch in registry.read(file) if file.kind != "skipped" else ():
         rows, rejects = rows + batch.stored, rejects + batch.rejects.height
         clock = clock or batch.clock
+        used.update(batch.names)
         reasons += [
             f"line {line}: {reason}"
             for line, reason in batch.rejects.head(_SHOWN - len(reasons)).select("line", "reason").iter_rows()
@@ -129,8 +138,16 @@ def _inspected(file: find.Found) -> Inspected:
         first,
         last,
         clock,
+        _by_column(used),
         shown,
     )
+
+
+def _by_column(used: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    names: dict[str, dict[str, int]] = {}
+    for (column, name), rows in sorted(used.items()):
+        names.setdefault(column, {})[name] = rows
+    return names
 
 
 def _plain(value: object) -> object:

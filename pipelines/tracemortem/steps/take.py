@@ -141,6 +141,7 @@ def _read(
                 stored=batch.stored,
                 bytes_read=batch.bytes_read,
                 clock=batch.clock,
+                names=batch.names,
             )
             told.advance(batch.bytes_read, batch.stored)
     content = stream.rest()

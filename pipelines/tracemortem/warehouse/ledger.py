@@ -145,6 +145,7 @@ def growing(
             store.run(f"delete from {table} where file_id = $1 and line > $2", [file_id, lines])
         if not lines:
             store.run("delete from raw.series where file_id = $1", [file_id])
+            store.run("delete from meta.name_used where file_id = $1", [file_id])
         store.run("delete from meta.input where file_id = $1", [file_id])
         yield load
         store.put_input(load, path=path, kind=kind, format_name=format_name)

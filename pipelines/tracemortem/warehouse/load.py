@@ -1,5 +1,6 @@
 """Frames into tables, by Arrow: names and types must be those declared, as DuckDB would quietly convert."""
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -8,6 +9,8 @@ import polars as pl
 import polars.selectors as cs
 
 from tracemortem.warehouse.tables import Table
+
+_NAMES = {"field": pl.String(), "name": pl.String(), "rows": pl.UInt64()}
 
 
 class Load:
@@ -39,6 +42,7 @@ class Load:
         self.first_at: datetime | None = None
         self.last_at: datetime | None = None
         self.clock: str | None = None
+        self.names: Counter[tuple[str, str]] = Counter()
         self._con = con
         self._tables = tables
 
@@ -51,6 +55,7 @@ class Load:
         stored: int,
         bytes_read: int,
         clock: str = "",
+        names: Mapping[tuple[str, str], int] | None = None,
     ) -> None:
         """Add what one block of the file held.
 
@@ -58,6 +63,7 @@ class Load:
         rejects     line, reason, excerpt
         records     records seen in the block; each is stored or a reject
         clock       where the times of records that carry none come from; "" if all carry theirs
+        names       (column of raw.span, attribute) -> rows that took the column from that attribute
         raises      ValueError if records are lost, or a frame is not as its table is declared
         """
         if records != stored + rejects.height:
@@ -71,6 +77,12 @@ class Load:
         self.records += records
         self.bytes_read += bytes_read
         self.clock = clock or self.clock
+        self.names.update(names or {})
+
+    def names_used(self) -> pl.DataFrame:
+        """Rows of meta.name_used: field, name, rows."""
+        rows = [(f"span.{column}", name, count) for (column, name), count in sorted(self.names.items())]
+        return pl.DataFrame(rows, schema=_NAMES, orient="row")
 
     def _numbered(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The frame with the numbers of lines and series that go on where the file was left."""

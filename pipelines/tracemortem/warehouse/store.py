@@ -123,7 +123,8 @@ class Store:
             self.put_input(load, path=path, kind=kind, format_name=format_name)
 
     def put_input(self, load: Load, *, path: str, kind: str, format_name: str) -> None:
-        """The row of meta.input of a file that is read."""
+        """The row of meta.input of a file that is read, and those of meta.name_used."""
+        insert(self.con, self.tables["meta.name_used"], load.names_used(), file_id=load.file_id)
         self.run(
             "insert into meta.input (file_id, path, sha256, bytes, kind, format, rows, rejects, records, "
             "bytes_read, first_at, last_at, clock, ingested_in_run) "
