@@ -23,6 +23,7 @@
 -- host                -        its machine
 -- status              -        HTTP status
 -- client_ip           -        client
+-- client_ip_key       -        the same as a number (IPv4 as ::ffff:0:0/96)
 -- client_net          -        client network, /24 or /64
 
 select
@@ -48,6 +49,7 @@ select
     request.host,
     request.status,
     request.client_ip,
+    request.client_ip_key,
     ip_net(request.client_ip_key) as client_net
 from evidence.phase
 inner join norm.request

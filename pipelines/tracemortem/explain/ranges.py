@@ -1,71 +1,181 @@
-"""Who sent the load: client networks whose share of it exceeds what they sent before."""
+"""Who sent the load: the address ranges whose share of it exceeds what they sent before."""
 
 import math
-from collections.abc import Mapping
-from ipaddress import ip_network
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
 
 import polars as pl
 
+from tracemortem.explain.cover import cover
 from tracemortem.incident import Cause, Source
 
-# What a culprit sends too much of, by the cause it is a culprit of: columns of evidence.source, and words.
-_LOAD = {
-    "long_context_surge": ("long_requests", "long_expected", "prompt_tokens", "long prompts"),
-    "cache_pollution": ("long_requests", "long_expected", "prompt_tokens", "long prompts"),
-    "output_length_surge": ("heavy_outputs", "heavy_expected", "output_tokens", "long answers"),
-    "retry_storm": ("requests", "requests_expected", "prompt_tokens", "requests"),
-    "traffic_surge": ("requests", "requests_expected", "prompt_tokens", "requests"),
-    # whatever it was, a network that suddenly sends more is worth knowing
-    "unknown": ("requests", "requests_expected", "prompt_tokens", "requests"),
+
+@dataclass(frozen=True)
+class _Load:
+    """What a culprit sends too much of, in columns of evidence.source, and in words.
+
+    sent, expected  how many of them came, and would have at the usual rate
+    weight, whole   what they weigh, and what all requests of the client do
+    """
+
+    sent: str
+    expected: str
+    weight: str
+    whole: str
+    words: str
+
+
+_LONG = _Load("long_requests", "long_expected", "long_tokens", "prompt_tokens", "long prompts")
+_MANY = _Load("requests", "requests_expected", "requests", "requests", "requests")
+_LOADS = {
+    "long_context_surge": _LONG,
+    "cache_pollution": _LONG,
+    "output_length_surge": _Load(
+        "heavy_outputs", "heavy_expected", "heavy_tokens", "output_tokens", "long answers"
+    ),
+    "retry_storm": _MANY,
+    "traffic_surge": _MANY,
+    "unknown": _MANY,  # whatever it was, a range that suddenly sends more is worth knowing
 }
 _VICTIMS_SHOWN = 10
+_PREFIX_SHARE = 0.01  # of the guilty weight: a range with less is not worth a line in a block list
+_PREFIX_CLIENTS = 3  # and with no more than what that many clients send on the average
+_BITS = {True: 32, False: 64}  # of client_bits, by is_ipv4
 
 
 def sources(
     frame: pl.DataFrame, causes: tuple[Cause, ...], settings: Mapping[str, float]
 ) -> tuple[Source, ...]:
-    """The culprit networks of an incident's first cause that has any, then the networks that suffered most.
+    """The culprit ranges of an incident's first cause that has any, then the networks that suffered most.
 
-    frame     evidence.source of one incident: client_net, requests, ..., one row a network
+    frame     evidence.source of one incident, one row a client
     settings  culprit_share, culprit_sigmas, culprit_lift, void_share (thresholds.yaml)
     returns   culprits by what they sent, then victims by slow requests; nothing if one network hides all
 
-    A culprit sent more of the load than its baseline rate explains, by culprit_sigmas standard deviations
-    of a Poisson count, at least culprit_share of the whole excess, and culprit_lift times its usual share.
-    Observed within, not owned by: a network is the range in which requests were seen.
+    Culprits are the fewest prefixes that hold the guilty clients and spare the innocent ones. Each sent more
+    of the load than its baseline rate explains, by culprit_sigmas standard deviations of a Poisson count, at
+    least culprit_share of the whole excess, and culprit_lift times its usual share. Observed within, not
+    owned by: a prefix is the range in which requests were seen.
     """
-    total, largest = frame.select(total=pl.col("requests").sum(), largest=pl.col("requests").max()).row(0)
+    by_network = frame.group_by("client_net").agg(pl.col("requests").sum())
+    total, largest = by_network.select(pl.sum("requests"), largest=pl.max("requests")).row(0)
     if not total or largest > settings["void_share"] * total:
         return ()
-    kinds = [cause.kind for cause in causes if cause.role == "primary" and cause.kind in _LOAD]
-    culprits = _culprits(frame, kinds[0], settings) if kinds else frame.clear()
-    named = set(culprits["client_net"])
-    found = []
-    for row in culprits.to_dicts():
-        sent, expected, tokens, words = _LOAD[kinds[0]]
-        innocent = 1 - row[sent] / row["requests"]
-        found.append(
-            Source(
-                cidr=str(ip_network(row["client_net"])),
-                role="culprit",
-                requests=row["requests"],
-                tokens=row[tokens],
-                share_of_excess=row["share"],
-                collateral=innocent,
-                text=(
-                    f"{row[sent]:,} {words} from {row['clients']:,} addresses, where its usual rate is "
-                    f"{row[expected]:,.0f}: {100 * row['share']:.0f} % of the whole excess"
-                ),
+    kinds = [cause.kind for cause in causes if cause.role == "primary" and cause.kind in _LOADS]
+    rest, culprits = frame, list[Source]()
+    if kinds:
+        load = _LOADS[kinds[0]]
+        culprits, rest = _culprits(_settled(frame, load), load, settings)
+    return (*culprits, *_victims(rest))
+
+
+def _settled(frame: pl.DataFrame, load: _Load) -> pl.DataFrame:
+    """The rows with an expected count that follows clients who changed their address within their network.
+
+    What those who came no more had sent is expected of those of the same network who are new.
+    """
+    sent, expected = pl.col(load.sent), pl.col(load.expected)
+    came, is_new = pl.col("requests") > 0, pl.col("requests_expected") == 0
+    of_new = pl.col("requests").filter(is_new).sum().over("client_net")
+    of_gone = expected.filter(~came).sum().over("client_net")
+    return frame.with_columns(
+        pl.when(of_new == 0)
+        .then(expected)
+        .when(is_new)
+        .then(of_gone * pl.col("requests") / of_new)
+        .when(came)
+        .then(expected)
+        .otherwise(0.0)
+        .alias(load.expected)
+    ).with_columns(
+        gain=pl.when(sent > 0)
+        .then(pl.col(load.weight).fill_null(0) * (1 - pl.col(load.expected) / sent).clip(0, 1))
+        .otherwise(0.0)
+    )
+
+
+def _culprits(
+    frame: pl.DataFrame, load: _Load, settings: Mapping[str, float]
+) -> tuple[list[Source], pl.DataFrame]:
+    """The culprit ranges, heaviest first, and the clients outside them."""
+    of_network = frame.group_by("client_net", maintain_order=True).agg(
+        excess=(pl.col(load.sent) - pl.col(load.expected)).sum()
+    )
+    usual = frame[load.expected].sum()
+    excess = of_network["excess"].clip(lower_bound=0).sum()
+    if not excess or not math.isfinite(excess):  # NaN or null: nothing is known of the time before
+        return [], frame
+    found, rest = [], frame
+    for cidr, is_within in _ranges(frame, load):
+        inside = frame.filter(is_within)
+        sent, expected, requests = inside.select(
+            sent=pl.sum(load.sent), expected=pl.sum(load.expected), requests=pl.sum("requests")
+        ).row(0)
+        share = (sent - expected) / excess
+        if (
+            share >= settings["culprit_share"]
+            # in a surge of everybody each range has the share that is usual for it, and none is to blame
+            and share * usual >= settings["culprit_lift"] * expected
+            # a range never seen before has no rate: one request stands for what it might have sent
+            and sent - expected >= settings["culprit_sigmas"] * math.sqrt(max(expected, 1.0))
+        ):
+            clients = inside.filter(pl.col("requests") > 0).height
+            found.append(
+                Source(
+                    cidr=cidr,
+                    role="culprit",
+                    requests=requests,
+                    tokens=_tokens(inside, load),
+                    share_of_excess=share,
+                    collateral=1 - sent / requests,
+                    text=(
+                        f"{sent:,} {load.words} from {clients:,} addresses, where its usual rate is "
+                        f"{expected:,.0f}: {100 * share:.0f} % of the whole excess"
+                    ),
+                )
             )
-        )
+            rest = rest.filter(~is_within)
+    return sorted(found, key=lambda source: (-(source.share_of_excess or 0.0), source.cidr)), rest
+
+
+def _ranges(frame: pl.DataFrame, load: _Load) -> Iterator[tuple[str, pl.Expr]]:
+    """The prefixes that cover the guilty clients, each with the condition that a client lies within."""
+    guilty = frame.filter(pl.col("gain") > 0)
+    if guilty.is_empty():
+        return
+    whole = float(guilty.select(pl.sum("gain")).item())
+    per_prefix = max(_PREFIX_SHARE * whole, _PREFIX_CLIENTS * whole / guilty.height)
+    for is_ipv4, bits in _BITS.items():
+        own = frame.filter(pl.col("is_ipv4") == is_ipv4).sort("client_bits")
+        loss = (own[load.whole].fill_null(0) - own["gain"]).clip(lower_bound=0)
+        for first, length in cover(
+            own["client_bits"].to_numpy(), bits, own["gain"].to_numpy(), loss.to_numpy(), per_prefix
+        ):
+            last = first | ((1 << (bits - length)) - 1)
+            cidr = IPv4Network((first, length)) if is_ipv4 else IPv6Network((first << 64, length))
+            yield (
+                str(cidr),
+                (pl.col("is_ipv4") == is_ipv4)
+                & pl.col("client_bits").is_between(pl.lit(first, pl.UInt64), pl.lit(last, pl.UInt64)),
+            )
+
+
+def _victims(rest: pl.DataFrame) -> list[Source]:
     suffered = (
-        frame.filter(~pl.col("client_net").is_in(list(named)) & (pl.col("slow_requests") > 0))
+        rest.group_by("client_net")
+        .agg(
+            pl.col("requests", "slow_requests").sum(),
+            # a sum over nothing known is not 0
+            prompt_tokens=pl.when(pl.col("prompt_tokens").count() > 0).then(pl.col("prompt_tokens").sum()),
+        )
+        .filter(pl.col("slow_requests") > 0)
         .sort(["slow_requests", "client_net"], descending=[True, False])
         .head(_VICTIMS_SHOWN)
     )
-    found.extend(
+    return [
         Source(
-            cidr=str(ip_network(row["client_net"])),
+            cidr=_shortest(row["client_net"]),
             role="victim",
             requests=row["requests"],
             tokens=row["prompt_tokens"],
@@ -74,24 +184,13 @@ def sources(
             text=f"{row['slow_requests']:,} of {row['requests']:,} requests slower than the usual P99",
         )
         for row in suffered.to_dicts()
-    )
-    return tuple(found)
+    ]
 
 
-def _culprits(frame: pl.DataFrame, kind: str, settings: Mapping[str, float]) -> pl.DataFrame:
-    sent, expected, _, _ = _LOAD[kind]
-    excess = pl.col(sent) - pl.col(expected)
-    whole = frame.select(excess.clip(lower_bound=0).sum()).item()
-    if not whole or not math.isfinite(whole):
-        return frame.clear().with_columns(share=pl.lit(None, pl.Float64))
-    return (
-        frame.with_columns(share=excess / whole)
-        .filter(
-            (pl.col("share") >= settings["culprit_share"])
-            # in a surge of everybody each network has the share that is usual for it, and none is to blame
-            & (pl.col("share") >= settings["culprit_lift"] * pl.col(expected) / pl.col(expected).sum())
-            # a network never seen before has no rate: one request stands for what it might have sent
-            & (excess >= settings["culprit_sigmas"] * pl.max_horizontal(pl.col(expected), 1.0).sqrt())
-        )
-        .sort(["share", "client_net"], descending=[True, False])
-    )
+def _tokens(inside: pl.DataFrame, load: _Load) -> int | None:
+    tokens = inside["output_tokens" if load.whole == "output_tokens" else "prompt_tokens"].drop_nulls()
+    return int(tokens.sum()) if tokens.len() else None
+
+
+def _shortest(net: str) -> str:
+    return str(IPv6Network(net) if ":" in net else IPv4Network(net))

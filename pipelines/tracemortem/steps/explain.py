@@ -130,7 +130,7 @@ def _incident(
     if not causes and has_risen:
         causes = (unexplained(not_causes, measured),)
     is_artifact = bool(causes) and causes[0].kind == "clock_skew_artifact"
-    networks = store.frame("from evidence.source where incident_id = $id order by client_net", own)
+    networks = store.frame("from evidence.source where incident_id = $id order by is_ipv4, client_bits", own)
     return Incident(
         id=row["incident_id"],
         service=spike.service,
