@@ -50,6 +50,12 @@ def test_headers_that_come_again_and_the_last_words_are_no_records():
     assert (one(TEXT + old).records, one(TEXT + old).rejects.height) == (4, 0)
 
 
+def test_a_row_without_a_number_is_a_reject():
+    batch = one(TEXT + "GPU 1     N/A               N/A               N/A\n")
+    assert (batch.records, batch.stored) == (4, 3)
+    assert batch.rejects.select("line", "reason").rows() == [(6, "no number in it")]
+
+
 def test_a_row_that_is_none_is_a_reject():
     batch = one(TEXT + "Error setting watches\nGPU 0  1\n")
     assert batch.rejects.select("line", "reason").rows() == [

@@ -64,6 +64,12 @@ def fields(batch: Batch) -> dict[str, float]:
     return dict(values.iter_rows())
 
 
+def test_a_line_of_statistics_without_a_figure_is_a_reject():
+    (batch,) = vllm_log.read(io.BytesIO(V1.replace("79.0 tokens", "many").split("/s, ")[0].encode()), CLOCK)
+    assert (batch.records, batch.stored) == (1, 0)
+    assert batch.rejects.select("line", "reason").rows() == [(1, "no number in it")]
+
+
 def test_the_statistics_of_vllm_are_read_by_key_and_in_our_units():
     batch = one("INFO: something else\n" + V1, vllm_log.read)
     assert (batch.records, set(batch.rows["sample"]["at"])) == (1, {AT})

@@ -55,6 +55,12 @@ def test_a_cell_without_a_number_gives_no_sample(cell: str):
     assert "gpu_util_ratio" not in fields(one(HEADER + ROW.replace("97 %", cell)))
 
 
+def test_a_row_without_a_number_is_a_reject():
+    batch = one("uuid, timestamp, power.draw [W]\nGPU-1, 2026/07/14 08:12:53.353, [N/A]\n")
+    assert (batch.records, batch.stored) == (1, 0)
+    assert batch.rejects.select("line", "reason").rows() == [(2, "no number in it")]
+
+
 def test_a_mask_is_a_number():
     text = (
         "uuid, timestamp, clocks_event_reasons.active\nGPU-1, 2026/07/14 08:12:53.353, 0x0000000000000044\n"

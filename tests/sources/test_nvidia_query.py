@@ -62,6 +62,15 @@ def read(text: str, reader: Callable[[BinaryIO, Clock], Iterator[Batch]]) -> lis
     return batches
 
 
+def test_a_gpu_under_which_no_number_stands_is_a_reject():
+    text = TEXT + "GPU 00000000:0D:00.0\n    GPU UUID : GPU-2\n    Utilization\n        GPU : N/A\n"
+    (batch,) = [one for one in read(text, nvidia_query.read_text) if one.records]
+    assert (batch.records, batch.stored) == (2, 1)
+    assert batch.rejects.select("excerpt", "reason").rows() == [
+        ("00000000:0D:00.0", "no number stands under this GPU")
+    ]
+
+
 def fields(batches: list[Batch]) -> dict[str, float]:
     series = pl.concat(batch.rows["series"] for batch in batches)
     joined = pl.concat(batch.rows["sample"] for batch in batches).join(series, on="series_no")

@@ -110,6 +110,24 @@ def test_a_tail_that_is_cut_off_is_a_reject(tail: bytes) -> None:
     assert batch.records == batch.stored + 1
 
 
+def test_a_log_record_whose_text_parses_as_a_gauge_is_a_log_record() -> None:
+    record = LogRecord(time_unix_nano=AT, body=AnyValue(string_value="x" * 1000))
+    message = LogsData(resource_logs=[ResourceLogs(scope_logs=[ScopeLogs(log_records=[record])])])
+    (batch,) = otlp_proto.read(io.BytesIO(_framed(message.SerializeToString())))
+    assert (batch.rejects.height, batch.rows["log"]["body"].to_list()) == (0, ["x" * 1000])
+
+
+def test_metrics_one_of_which_has_a_name_and_a_description_as_long_as_ids_are_metrics() -> None:
+    point = NumberDataPoint(time_unix_nano=AT, as_double=1.0)
+    metrics = [
+        Metric(name=name, description=about, gauge=Gauge(data_points=[point]))
+        for name, about in (("n" * 16, "d" * 8), ("other", ""))
+    ]
+    message = MetricsData(resource_metrics=[ResourceMetrics(scope_metrics=[ScopeMetrics(metrics=metrics)])])
+    (batch,) = otlp_proto.read(io.BytesIO(_framed(message.SerializeToString())))
+    assert (batch.rejects.height, batch.rows["sample"].height) == (0, 2)
+
+
 @pytest.mark.parametrize("message", MESSAGES)
 def test_frames_are_recognised_by_content(message: TracesData | MetricsData | LogsData) -> None:
     assert recognise(_framed(message.SerializeToString())).format == "otlp_protobuf"

@@ -119,9 +119,10 @@ def _section(lines: pl.DataFrame, columns: list[str], state: _State) -> tuple[li
             kept = of_entity.filter(value.is_not_null())
             name = _FIELDS.get(column, f"dcgmi.{column}")
             found += [Points(name, labels, kept["line"], kept["at"], value.drop_nulls())] * bool(kept.height)
-    shown = ("line", "text", "reason")
-    untimed = rows.filter(pl.col("at").is_null())
-    return found, pl.concat([ragged.select(shown), untimed.select(shown)]).sort("line")
+    is_timed = pl.col("at").is_not_null()
+    untimed, empty = rows.filter(~is_timed), points.without_a_number(rows.filter(is_timed), found)
+    refused = pl.concat([frame.select("line", "text", "reason") for frame in (ragged, untimed, empty)])
+    return found, refused.sort("line")
 
 
 def _labels(entity: str) -> dict[str, str]:

@@ -94,9 +94,6 @@ def _section(lines: pl.DataFrame, header: str, state: _State) -> tuple[list[Poin
     ragged = cells.filter(~is_whole).with_columns(reason=pl.lit(f"not the {width} columns of the header"))
     owners = [place for place, name in enumerate(properties) if name in _LABELS]
     placed = _placed(cells.filter(is_whole), properties, [named[place] for place in owners], state)
-    refused = pl.concat(
-        [frame.select("line", "text", "reason") for frame in (ragged, placed.filter(pl.col("at").is_null()))]
-    ).sort("line")
     kept = placed.filter(pl.col("at").is_not_null())
     found: list[Points] = []
     for of_gpu in kept.partition_by([named[place] for place in owners]) if owners else [kept]:
@@ -105,7 +102,9 @@ def _section(lines: pl.DataFrame, header: str, state: _State) -> tuple[list[Poin
             for place, name in enumerate(properties):
                 if place not in owners and name != "timestamp":
                     found += _points(f"nvidia_smi.{name}", own, of_gpu, of_gpu[named[place]])
-    return found, refused
+    untimed, empty = placed.filter(pl.col("at").is_null()), points.without_a_number(kept, found)
+    refused = pl.concat([frame.select("line", "text", "reason") for frame in (ragged, untimed, empty)])
+    return found, refused.sort("line")
 
 
 def _placed(cells: pl.DataFrame, properties: list[str], owners: list[str], state: _State) -> pl.DataFrame:

@@ -80,13 +80,19 @@ class _Taken:
             self.faults.append((line, " ".join(lines)[:EXCERPT], str(error)))
             return
         self.is_placed |= not log.stamp
-        self.gpus += len(log.gpus)
         for bus, values in log.gpus:
             uuid = values.get("uuid") or values.get("gpu_uuid") or bus
-            for path, text in values.items():
-                if (figure := _NUMBER.fullmatch(text)) and not _PASSED_OVER.match(path):
-                    sample = (line, at, float(figure[1]))
-                    self.samples.setdefault((path, bus, uuid), []).append(sample)
+            figures = {
+                path: float(figure[1])
+                for path, text in values.items()
+                if (figure := _NUMBER.fullmatch(text)) and not _PASSED_OVER.match(path)
+            }
+            if not figures:
+                self.faults.append((line, bus[:EXCERPT], "no number stands under this GPU"))
+                continue
+            self.gpus += 1
+            for path, value in figures.items():
+                self.samples.setdefault((path, bus, uuid), []).append((line, at, value))
 
     def batch(self, size: int, catalogue: Catalogue, clock: Clock) -> Batch:
         """What was taken."""

@@ -121,15 +121,15 @@ def _parsed(body: bytes) -> _Message | None:
 def _is_right(message: _Message) -> bool:
     """Whether its first item has what the same bytes, read as another signal, cannot give."""
     if isinstance(message, TracesData):
-        spans = (span for of in message.resource_spans for scope in of.scope_spans for span in scope.spans)
-        return any(
-            span.start_time_unix_nano or (len(span.trace_id), len(span.span_id)) == _ID_BYTES
-            for span in spans
-        )
+        spans = [span for of in message.resource_spans for scope in of.scope_spans for span in scope.spans]
+        # one name and description of a metric may well be as long as the ids, but hardly those of all
+        has_ids = ((len(span.trace_id), len(span.span_id)) == _ID_BYTES for span in spans)
+        return any(span.start_time_unix_nano for span in spans) or (bool(spans) and all(has_ids))
     if isinstance(message, MetricsData):
         metrics = (
             one for of in message.resource_metrics for scope in of.scope_metrics for one in scope.metrics
         )
-        return any(one.WhichOneof("data") for one in metrics)
+        # the body of a log record stands where a gauge does, and its text may happen to parse as one
+        return any(one.name and one.WhichOneof("data") for one in metrics)
     logs = (log for of in message.resource_logs for scope in of.scope_logs for log in scope.log_records)
     return any(log.time_unix_nano or log.observed_time_unix_nano or log.HasField("body") for log in logs)

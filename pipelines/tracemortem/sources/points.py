@@ -42,6 +42,15 @@ def rows(points: Sequence[Points], catalogue: Catalogue) -> Mapping[str, pl.Data
     return {"series": catalogue.take_new(), "sample": pl.concat(frames)}
 
 
+def without_a_number(records: pl.DataFrame, found: Sequence[Points]) -> pl.DataFrame:
+    """Those of the records (column line) that gave no sample, with the reason why they are rejects."""
+    lines = [pl.Series([one.line]) if isinstance(one.line, int) else one.line for one in found]
+    measured = pl.concat([line.cast(pl.UInt64) for line in lines] or [pl.Series([], dtype=pl.UInt64)])
+    return records.filter(~pl.col("line").is_in(measured.implode())).with_columns(
+        reason=pl.lit("no number in it")
+    )
+
+
 def overlong(block: Block) -> Batch:
     """What a reader of series gives for a line too long to be held: one record, and its reject."""
     none = {"series": pl.DataFrame(schema=dict(SERIES)), "sample": pl.DataFrame(schema=dict(SAMPLE))}

@@ -50,7 +50,7 @@ def _batch(block: blocks.Block, clock: Clock, catalogue: Catalogue) -> Batch:
         **{name: text.str.extract(pattern).cast(pl.Float64, strict=False) for name, pattern in _FIGURES},
     )
     kept = lines.filter(pl.col("at").is_not_null())
-    refused = lines.filter(pl.col("at").is_null()).with_columns(
+    untimed = lines.filter(pl.col("at").is_null()).with_columns(
         reason=pl.lit("no time before the statistics")
     )
     found: list[Points] = []
@@ -63,7 +63,9 @@ def _batch(block: blocks.Block, clock: Clock, catalogue: Catalogue) -> Batch:
                 found.append(Points(f"vllm:log.{name}", labels, given["line"], given["at"], given[name]))
     source = f"the year from {clock.source}" if kept.height and clock.source else ""
     rows = points.rows(found, catalogue)
-    return Batch(rows, rejected(refused), lines.height, block.bytes_read, kept.height, source)
+    rejects = rejected(pl.concat([untimed, points.without_a_number(kept, found)]).sort("line"))
+    stored = lines.height - rejects.height
+    return Batch(rows, rejects, lines.height, block.bytes_read, stored, source)
 
 
 def _at(stamp: pl.Expr, clock: Clock) -> pl.Expr:
