@@ -107,6 +107,9 @@ def is_counted(form: TextFormat) -> bool:
 def reads(texts: pl.Series, form: TextFormat) -> int:
     """How many of the lines are of the format; its comments count where there is more than them."""
     if form.needs:
+        texts = texts.filter(texts.str.contains(r"^\s*\{"))  # most logs are text, and parsing is dear
+        if texts.is_empty():
+            return 0
         found = _found(texts, form)
         return int(found.select(pl.any_horizontal(pl.all().is_not_null()).sum()).item())
     read = int(texts.str.contains(form.pattern).sum())
