@@ -22,7 +22,15 @@ def judged(repo_root, tmp_path):
         tools.mkdir()
         true = shutil.which("true")
         assert true is not None
-        for tool in ("chromium", "git", "python3"):  # so that none is installed for the sake of this test
+        for tool in (
+            "chromium",
+            "git",
+            "haproxy",
+            "nginx",
+            "prometheus",
+            "promtool",
+            "python3",
+        ):  # so that none is installed for the sake of this test
             (tools / tool).symlink_to(true)
         ended = subprocess.run(
             ["bash", ".ci/run"],
