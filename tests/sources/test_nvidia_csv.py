@@ -107,6 +107,13 @@ def test_blocks_share_the_header(monkeypatch: pytest.MonkeyPatch):
     assert (len(batches) > 3, sum(batch.stored for batch in batches)) == (True, 20)
 
 
+def test_a_table_with_a_timestamp_and_nothing_of_a_gpu_is_not_taken_for_it(tmp_path: Path):
+    (tmp_path / "a").write_text("timestamp,value\n2026-02-03 11:02:07,20.0\n")
+    (tmp_path / "b").write_text(HEADER + ROW)
+    formats = [found.format for found in survey([str(tmp_path)])]
+    assert formats == ["unknown", "nvidia_smi_csv"]
+
+
 def test_it_is_told_by_its_header(tmp_path: Path):
     (tmp_path / "a").write_text(HEADER + ROW)
     assert survey([str(tmp_path)])[0].format == "nvidia_smi_csv"

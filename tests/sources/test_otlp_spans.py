@@ -195,6 +195,24 @@ def test_of_an_attribute_that_stands_twice_the_last_counts():
     assert row(attributes=twice)["http_status"] == 504
 
 
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("1.234567s", 1.234567),
+        ("35.2ms", 0.0352),
+        ("812.5\u00b5s", 0.0008125),
+        ("42ns", 4.2e-8),
+        ("35.2", None),
+    ],
+)
+def test_a_duration_that_says_its_unit_is_in_seconds_and_one_that_does_not_is_not_known(written, seconds):
+    assert row(attributes=[attribute("queue_time", stringValue=written)])["queue_s"] == seconds
+
+
+def test_a_bare_number_is_no_duration_where_the_unit_is_to_be_written():
+    assert row(attributes=[attribute("total_time", doubleValue=35.2)])["e2e_s"] is None
+
+
 def test_what_each_column_was_taken_from_is_counted():
     new, old = attribute("client.address", stringValue="a"), attribute("http.client_ip", stringValue="b")
     text = an_envelope(

@@ -37,6 +37,7 @@ def named(name: str) -> tuple[str | None, str | None, float, bool]:
             ("engine_sample", "kv_cache_usage_ratio", 1.0, False),
         ),
         ("dynamo_frontend_requests_total", (None, None, 1.0, False)),
+        ("nvidia_smi.ecc_errors.volatile.dram_uncorrectable", ("gpu_sample", "ecc_dbe_total", 1.0, True)),
         ("nvidia_smi.memory.used", ("gpu_sample", "fb_used_bytes", 1048576, False)),
         ("nvidia_smi.pci.tx_util", ("gpu_sample", "pcie_tx_bytes_per_s", 1000, False)),
         ("sglang:num_queue_reqs", ("engine_sample", "waiting_requests", 1.0, False)),
@@ -58,6 +59,12 @@ def test_a_name_says_record_field_factor_and_whether_it_counts(name: str, descri
     ("name", "labels", "field"),
     [
         ("sglang:cached_tokens_total", {"cache_source": "device"}, "prefix_hits_tokens"),
+        ("nv_trt_llm_request_metrics", {"request_type": "waiting"}, "waiting_requests"),
+        ("nv_trt_llm_request_metrics", {"request_type": "scheduled"}, "running_requests"),
+        ("nv_trt_llm_request_metrics", {"request_type": "max"}, None),
+        ("nv_trt_llm_kv_cache_block_metrics", {"kv_cache_block_type": "fraction"}, "kv_cache_usage_ratio"),
+        ("nv_trt_llm_kv_cache_block_metrics", {"kv_cache_block_type": "used"}, None),
+        ("nv_trt_llm_kv_cache_block_metrics", {}, None),
         ("sglang:cached_tokens_total", {"cache_source": "total"}, None),
         ("sglang:num_queue_reqs", {"priority": ""}, "waiting_requests"),
         ("sglang:num_queue_reqs", {"priority": "3"}, None),
@@ -67,9 +74,9 @@ def test_a_series_that_would_count_twice_is_no_field(name: str, labels: dict[str
     assert describe(name, labels).field == field
 
 
-def test_no_name_stands_for_two_fields():
+def test_no_name_stands_for_two_fields_unless_labels_tell_them_apart():
     names = [
-        canonical(alias)
+        (canonical(alias), column.only.get(alias))
         for owner in RECORDS
         for column in record(owner).values()
         if column.label is None

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracemortem.sources.records import Column
+from tracemortem.sources.records import WRITTEN, Column
 
 Positions = npt.NDArray[np.int64]
 Used = Counter[tuple[str, str]]  # (column, attribute) -> rows that took the column from that attribute
@@ -44,6 +44,15 @@ _AS_FLAG = {
     "boolValue": _FLAG,
     "stringValue": _TEXT.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean()),
     "intValue": _INT.replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean()),
+}
+# as Rust and Go print a duration; both signs that stand for micro
+_WITH_UNIT = r"^([0-9]+(?:\.[0-9]+)?) ?(ns|us|\u00b5s|\u03bcs|ms|s)$"
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, "ms": 1e-3, "s": 1.0}
+_AS_DURATION = {
+    "stringValue": (
+        _TEXT.str.extract(_WITH_UNIT, 1).cast(pl.Float64)
+        * _TEXT.str.extract(_WITH_UNIT, 2).replace_strict(_SECONDS, default=None, return_dtype=pl.Float64())
+    ).round(12)  # 35.2 ms are 0.0352 s
 }
 
 
@@ -171,11 +180,13 @@ def _joined(arrays: pa.StructArray) -> pa.Array:
 def _typed(parts: Mapping[str, pl.Series], dtype: pl.DataType, times: float, height: int) -> pl.Series:
     """What the parts are as values of dtype; null where they are none."""
     ways = {pl.String: _AS_TEXT, pl.Float64: _AS_REAL, pl.Boolean: _AS_FLAG}.get(type(dtype), _AS_INT)
+    if times == WRITTEN:
+        ways = _AS_DURATION
     choices = [way for kind, way in ways.items() if kind in parts]
     if not choices:
         return pl.Series([None], dtype=dtype).new_from_index(0, height)
     value = pl.coalesce(choices)
-    if times != 1.0:
+    if times not in (1.0, WRITTEN):
         value = value * times
     if dtype == pl.Float64:
         value = pl.when(value.is_finite()).then(value)

@@ -18,6 +18,12 @@ HEADER = (
     r"(?:^|, ?)(?:timestamp|index|uuid|gpu_uuid|pci\.bus_id|utilization\.gpu|memory\.used|power\.draw"
     r"|temperature\.gpu|clocks\.(?:current\.)?sm)(?: \[[^\],]*\])?(?:,|$)"
 )
+# of these at least one makes a file one of nvidia-smi: other tables have a timestamp and an index, too
+PROPERTY = (
+    r"(?:^|, ?)(?:uuid|gpu_uuid|pstate|gpu_name|driver_version|(?:utilization|memory|power|temperature|clocks"
+    r"|pcie?|ecc|fan|mig|encoder|enforced|clocks_event_reasons|clocks_throttle_reasons)\.[a-z._]+)"
+    r"(?: \[[^\],]*\])?(?:,|$)"
+)
 _LABELS = {
     "uuid": "uuid",
     "gpu_uuid": "uuid",

@@ -12,7 +12,7 @@ _ANSWER = re.compile(r'"resultType"\s*:\s*"(?:matrix|vector|scalar)"')
 _ERROR = re.compile(r'\A\s*\{\s*"status"\s*:\s*"error"(?=.*"error(?:Type)?"\s*:)', re.DOTALL)
 _EXPORT = re.compile(r'\A\{"metric":\{[^\n]*?\},"values":\[')
 _SERIES = re.compile(r'\A\{"__name__":"[^\n]*"\}$', re.MULTILINE)
-_QUERIED = re.compile(nvidia_csv.HEADER)
+_QUERIED = (re.compile(nvidia_csv.HEADER), re.compile(nvidia_csv.PROPERTY))
 _NETSTAT = re.compile(netstat.BEGINS)
 _EVENTS = re.compile(r'\A\s*[{\[].*?"(?:involvedObject|regarding)"\s*:\s*\{', re.DOTALL)
 _DMON = re.compile(dcgmi.HEADER)
@@ -102,7 +102,7 @@ def tell(lines: Sequence[str], text: str) -> Told | None:
     for pattern, told in (*_OF_TEXT, *_REFUSED):
         if pattern.search(beginning):
             return told
-    if "," in lines[0] and _QUERIED.search(lines[0]):
+    if "," in lines[0] and all(pattern.search(lines[0]) for pattern in _QUERIED):
         return Told("metrics_text", "nvidia_smi_csv", "its first line is a header of nvidia-smi --query-gpu")
     for is_it, told in _OF_LINE:
         if any(is_it(line) for line in lines[:_FIRST]):

@@ -1,7 +1,7 @@
 """What a record's columns mean, and the names others give them: records/*.yaml as frozen dataclasses."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -20,6 +20,7 @@ TYPES: Mapping[str, pl.DataType] = {
     "boolean": pl.Boolean(),
     "timestamptz": pl.Datetime("us", "UTC"),
 }
+WRITTEN = 0.0  # in place of a factor: the value is a text that says its unit, as 35.2ms
 _KEYS = frozenset({"type", "unit", "about", "from", "times", "counter", "label", "labels", "without"})
 
 
@@ -27,10 +28,11 @@ _KEYS = frozenset({"type", "unit", "about", "from", "times", "counter", "label",
 class Column:
     """One column of a record.
 
-    aliases     (name, factor to our unit) pairs, newest name first
+    aliases     (name, factor to our unit, or WRITTEN) pairs, newest name first
     is_counter  only ever grows, but for restarts
     label       the value stands in this label of the alias, not in its sample
     without     (label, value): a series that has it is the sum of others, and no field
+    only        alias -> (label, value): of the series of that name only the one that has it is the field
     labels      the value is that of the first of these labels that is there
     """
 
@@ -43,6 +45,7 @@ class Column:
     label: str | None
     labels: tuple[str, ...]
     without: tuple[tuple[str, str], ...] = ()
+    only: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
 
 @cache
@@ -75,7 +78,7 @@ def _column(name: str, entry: Any, where: str) -> Column:
         )
     times = float(entry.get("times", 1))
     aliases = tuple(
-        (alias, times) if isinstance(alias, str) else (alias["name"], float(alias["times"]))
+        (alias, times) if isinstance(alias, str) else (alias["name"], _factor(alias.get("times", times)))
         for alias in entry.get("from", ())
     )
     return Column(
@@ -88,4 +91,13 @@ def _column(name: str, entry: Any, where: str) -> Column:
         entry.get("label"),
         tuple(entry.get("labels", ())),
         tuple((entry.get("without") or {}).items()),
+        {
+            alias["name"]: tuple(alias["only"].items())
+            for alias in entry.get("from", ())
+            if not isinstance(alias, str) and "only" in alias
+        },
     )
+
+
+def _factor(times: Any) -> float:
+    return WRITTEN if times == "written" else float(times)

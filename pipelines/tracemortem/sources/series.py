@@ -46,7 +46,7 @@ def describe(name: str, labels: Mapping[str, str]) -> Described:
 
     `_created` is no counter and never taken for one: its name is declared nowhere.
     """
-    found = _by_name().get(canonical(name))
+    found = next((one for one in _by_name().get(canonical(name), ()) if _is_of(labels, *one[1:])), None)
     if found is None:
         return _owned(None, None, 1.0, labels)
     owner, column, rank = found
@@ -121,15 +121,20 @@ def _owned(
     )
 
 
+def _is_of(labels: Mapping[str, str], column: Column, rank: int) -> bool:
+    only = column.only.get(column.aliases[rank][0], ())
+    return all(labels.get(label) == value for label, value in only)
+
+
 @cache
-def _by_name() -> Mapping[str, tuple[str, Column, int]]:
-    return {
-        canonical(alias): (owner, column, rank)
-        for owner in RECORDS
-        for column in record(owner).values()
-        if column.label is None
-        for rank, (alias, _) in enumerate(column.aliases)
-    }
+def _by_name() -> Mapping[str, list[tuple[str, Column, int]]]:
+    found: dict[str, list[tuple[str, Column, int]]] = {}
+    for owner in RECORDS:
+        for column in record(owner).values():
+            if column.label is None:
+                for rank, (alias, _) in enumerate(column.aliases):
+                    found.setdefault(canonical(alias), []).append((owner, column, rank))
+    return found
 
 
 @cache
