@@ -75,6 +75,22 @@ class Mitigation:
 
 
 @dataclass(frozen=True)
+class Alert:
+    """What an alert rule would have done. status: fired, silent or not_testable.
+
+    lead_seconds          how long before the latency alarm it would have fired; negative: after it
+    false_alarms_per_day  firings in quiet time; None where too little of that was recorded
+    """
+
+    rule: str
+    status: str
+    would_have_fired_at: datetime | None
+    lead_seconds: float | None
+    false_alarms_per_day: float | None
+    text: str
+
+
+@dataclass(frozen=True)
 class Impact:
     """Who felt it, over the incident's window."""
 
@@ -125,6 +141,7 @@ class Incident:
     sources: tuple[Source, ...] = ()
     timeline: tuple[TimelineEntry, ...] = ()
     mitigation: tuple[Mitigation, ...] = ()
+    alerts: tuple[Alert, ...] = ()
 
 
 @dataclass(frozen=True)

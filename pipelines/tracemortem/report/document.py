@@ -100,7 +100,7 @@ def _incident(incident: Incident) -> dict[str, Any]:
             for action in incident.mitigation
         ],
         "what_if": [],
-        "alerts": [],
+        "alerts": [_plain(asdict(alert)) for alert in incident.alerts],
     }
 
 

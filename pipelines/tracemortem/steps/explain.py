@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from tracemortem import folders
 from tracemortem.errors import DefinitionError
 from tracemortem.explain.aftermath import mitigations, timeline
+from tracemortem.explain.alerts import Rule, alerts, read_rules
 from tracemortem.explain.hypothesis import Hypothesis, read_all
 from tracemortem.explain.ranges import sources
 from tracemortem.explain.signals import Signal, figures, signals
@@ -88,13 +89,14 @@ def _incidents(store: Store, values: Mapping[str, float], *, is_given: bool) -> 
         (folders.definitions("explain", "recorders.yaml")).read_text(encoding="utf-8")
     )
     frames = {table: store.frame(f"from evidence.{table} order by all") for table in SIGNAL_TABLES}
+    rules = read_rules(folders.definitions("explain", "rules.yaml"))
     for row in store.frame("from raw.incident order by started_at, incident_id").to_dicts():
         measured = {
             signal.name: signal
             for table, frame in frames.items()
             for signal in signals(table, frame, notes[table], row["incident_id"])
         }
-        yield _incident(store, row, measured, hypotheses, recorders, values, is_given=is_given)
+        yield _incident(store, row, measured, hypotheses, recorders, rules, values, is_given=is_given)
 
 
 def _incident(
@@ -103,6 +105,7 @@ def _incident(
     measured: Mapping[str, Signal],
     hypotheses: Sequence[Hypothesis],
     recorders: Mapping[str, str],
+    rules: Sequence[Rule],
     values: Mapping[str, float],
     *,
     is_given: bool,
@@ -167,6 +170,13 @@ def _incident(
         mitigation=mitigations(
             recovery, spike, impact["baseline_s"], impact["peak_s"], row["recording_end"], values
         ),
+        alerts=alerts(
+            rules,
+            store.frame(_SIGNALS, {"service": spike.service}),
+            spike,
+            store.frame(_BUSY, own).rows(),
+            values,
+        ),
     )
 
 
@@ -207,6 +217,25 @@ _WORST_MINUTE = """
     -- a 99th percentile of a handful of requests is their maximum: fuller minutes first
     order by latency.measured >= 20 desc, latency.p99_s desc, latency.minute
     limit 1
+"""
+_SIGNALS = """
+    select
+        minute,
+        signal,
+        value,
+        every_s
+    from mart.signal_minute
+    where service = $service
+    order by signal, minute
+"""
+_BUSY = """
+    select
+        least(other.onset_earliest, other.started_at),
+        coalesce(other.ended_at, other.recording_end)
+    from raw.incident as other
+    inner join raw.incident on other.service = incident.service
+    where incident.incident_id = $id and (other.status = 'confirmed' or other.incident_id = $id)
+    order by other.started_at, other.incident_id
 """
 _EARLIER = """
     select

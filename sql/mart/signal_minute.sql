@@ -1,0 +1,88 @@
+-- One row per service, minute and signal that an alert rule can watch.
+--
+-- minute   UTC  start of the minute
+-- service  -    service
+-- signal   -    its name, as alert rules cite it
+-- value    -    the figure in the signal's unit: latency_p99_s, block_wait_p99_s s; long_context_ratio,
+--               hit_ratio, dram_active_ratio, fragmentation_ratio ratio 0-1; evictions_per_minute 1/min;
+--               decode_spread ratio; prefill_tokens_per_s tokens/s. Of replicas and GPUs the highest, but of
+--               prefill_tokens_per_s the mean
+-- every_s  s    time between two samples of it; null where each request is one
+
+with engine as (
+    select
+        minute,
+        service,
+        60 / max(scrapes) as every_s,
+        max(decode_p99_s / nullif(decode_p50_s, 0)) as decode_spread,
+        max(fragmentation_ratio) as fragmentation_ratio,
+        max(block_wait_p99_s) as block_wait_p99_s,
+        steady_avg(prefill_tokens_per_s) as prefill_tokens_per_s
+    from mart.engine_minute
+    group by minute, service
+),
+
+signals as (
+    select
+        minute,
+        service,
+        'latency_p99_s' as signal,
+        p99_s as value,
+        null::double as every_s
+    from mart.latency_minute
+    where measured >= 20 -- of fewer, a 99th percentile is their maximum
+
+    union all
+
+    select
+        minute,
+        service,
+        'long_context_ratio' as signal,
+        long_context_ratio as value,
+        null::double as every_s
+    from mart.mix_minute
+
+    union all
+
+    select
+        cache.minute,
+        cache.service,
+        unnest(['hit_ratio', 'evictions_per_minute']) as signal,
+        unnest([cache.hit_ratio, cache.evictions]) as value,
+        engine.every_s
+    from mart.cache_minute as cache
+    left join engine on cache.minute = engine.minute and cache.service = engine.service
+
+    union all
+
+    select
+        minute,
+        service,
+        unnest(['decode_spread', 'fragmentation_ratio', 'block_wait_p99_s', 'prefill_tokens_per_s'])
+            as signal,
+        unnest([decode_spread, fragmentation_ratio, block_wait_p99_s, prefill_tokens_per_s]) as value,
+        every_s
+    from engine
+
+    union all
+
+    select
+        gpu.minute,
+        own.service,
+        'dram_active_ratio' as signal,
+        max(gpu.dram_active_ratio) as value,
+        60 / max(gpu.scrapes) as every_s
+    from mart.gpu_minute as gpu
+    inner join mart.gpu_host as own on gpu.host is not distinct from own.host
+    group by gpu.minute, own.service
+)
+
+select
+    minute,
+    service,
+    signal,
+    value::double as value,
+    every_s
+from signals
+where value is not null
+order by service, signal, minute
