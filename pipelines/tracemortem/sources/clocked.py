@@ -12,6 +12,7 @@ from tracemortem.sources import (
     nvidia_query,
     prometheus_json,
     vllm_log,
+    w3c,
 )
 from tracemortem.sources.batch import Batch
 from tracemortem.sources.clock import Clock
@@ -28,6 +29,7 @@ READERS: Mapping[str, Callable[[BinaryIO, Clock], Iterator[Batch]]] = {
     "vllm_log": vllm_log.read,
     "netstat": netstat.read,
     "kubernetes_events": kubernetes_events.read,
+    "w3c_extended": w3c.read,
 }
 
 # name, kind, title
@@ -42,5 +44,6 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     ("dcgmi_dmon", "metrics_text", "dcgmi dmon, with --start and --every"),
     ("vllm_log", "metrics_text", "the lines in which vLLM logs its statistics"),
     ("netstat", "metrics_text", "netstat -s, once or in a loop, with --start and --every"),
+    ("w3c_extended", "access_log", "W3C extended logs with their #Fields, as of IIS and CloudFront"),
     ("kubernetes_events", "events", "kubectl get events -o json, once or watched"),
 )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tracemortem.sources import dcgmi, netstat, nvidia_csv, nvidia_query, vllm_log
+from tracemortem.sources import dcgmi, netstat, nvidia_csv, nvidia_query, vllm_log, w3c
 
 _FIRST = 20
 _BEGINNING = 8192  # characters in which an answer says what it is
@@ -92,6 +92,7 @@ _OF_LINE: Sequence[tuple[Callable[[str], object], Told]] = (
         Told("metrics_text", "nvidia_smi_text", "it has the headline of nvidia-smi -q"),
     ),
     (_DMON.match, Told("metrics_text", "dcgmi_dmon", "it has the header of dcgmi dmon")),
+    (re.compile(w3c.BEGINS).match, Told("access_log", "w3c_extended", "a line of it names its #Fields")),
     (_NETSTAT.match, Told("metrics_text", "netstat", "it has the headings of netstat -s")),
 )
 
