@@ -20,8 +20,8 @@ IIS = (
 )
 LINE = "2026-02-03 11:02:11 10.0.0.1 POST /v1/completions a=1 443 203.0.113.9 curl/8.5.0 200 703 4210\r\n"
 CLOUDFRONT = (
-    "#Version: 1.0\n#Fields: sc-status date time c-ip cs(User-Agent) x-edge-request-id time-taken x-forwarded-for"
-    " time-to-first-byte\n"
+    "#Version: 1.0\n#Fields: sc-status date time c-ip cs(User-Agent) x-edge-request-id time-taken"
+    " x-forwarded-for time-to-first-byte\n"
     "200\t2026-02-03\t11:02:11\t203.0.113.9\tcurl/8.5.0%20(x)\t375WZ\t4.210\t198.51.100.7,%2010.0.0.9\t0.380\n"
 )
 
