@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tracemortem.sources import dcgmi, netstat, nvidia_csv, nvidia_query, vllm_log, w3c
+from tracemortem.sources import dcgmi, netstat, nvidia_csv, nvidia_dmon, nvidia_query, vllm_log, w3c
 
 _FIRST = 20
 _BEGINNING = 8192  # characters in which an answer says what it is
@@ -90,6 +90,10 @@ _OF_LINE: Sequence[tuple[Callable[[str], object], Told]] = (
     (
         nvidia_query.TEXT_BEGINS.match,
         Told("metrics_text", "nvidia_smi_text", "it has the headline of nvidia-smi -q"),
+    ),
+    (
+        re.compile(nvidia_dmon.HEADER).match,
+        Told("metrics_text", "nvidia_smi_dmon", "it has the header of nvidia-smi dmon or pmon"),
     ),
     (_DMON.match, Told("metrics_text", "dcgmi_dmon", "it has the header of dcgmi dmon")),
     (re.compile(w3c.BEGINS).match, Told("access_log", "w3c_extended", "a line of it names its #Fields")),
