@@ -8,8 +8,9 @@ from typing import Any
 import yaml
 
 from tracemortem import folders
-from tracemortem.sources.lines import Reading, TextFormat
+from tracemortem.sources.lines import TextFormat
 from tracemortem.sources.log_format import Directive, exactly, reading
+from tracemortem.sources.readings import Reading
 
 _DIRECTIVE = re.compile(
     r'^[ \t]*(?:LogFormat|CustomLog[ \t]+(?:"[^"]*"|\S+))[ \t]+'

@@ -71,18 +71,19 @@ def _chunks(stream: BinaryIO, size: int) -> Iterator[tuple[bytes, int]]:
         chunk = stream.read(size)
 
 
-def lines(block: Block) -> pl.DataFrame:
-    """A block as columns line (UInt64) and text (String, without its end, CRLF or LF).
+def text(block: Block) -> bytes:
+    """The text of a block as valid UTF-8: what is invalid is replaced.
 
-    Invalid UTF-8 is replaced; NUL bytes, which copytruncate leaves in a log, are dropped.
+    NUL bytes, which copytruncate leaves in a log, are dropped.
     """
-    text = block.text
-    if not text.isascii():
-        text = text.decode("utf-8", "replace").encode()
-    if b"\0" in text:
-        text = text.replace(b"\0", b"")
+    valid = block.text if block.text.isascii() else block.text.decode("utf-8", "replace").encode()
+    return valid.replace(b"\0", b"") if b"\0" in valid else valid
+
+
+def lines(block: Block) -> pl.DataFrame:
+    """A block as columns line (UInt64) and text (String, valid UTF-8, without its end, CRLF or LF)."""
     # The leading line end keeps Polars from taking a text that begins like a zlib stream for one ("x^").
-    frame = pl.read_lines(b"\n" + text, name="text").slice(1)
+    frame = pl.read_lines(b"\n" + text(block), name="text").slice(1)
     number = pl.int_range(block.first_line, block.first_line + pl.len(), dtype=pl.UInt64)
     return frame.select(line=number, text="text")
 

@@ -10,7 +10,8 @@ from typing import Any
 import yaml
 
 from tracemortem import folders
-from tracemortem.sources.lines import Reading, TextFormat
+from tracemortem.sources.lines import TextFormat
+from tracemortem.sources.readings import Reading
 
 _TOKEN = re.compile(
     r"""\s+ | \#[^\n]* | (?P<end>[;{}])

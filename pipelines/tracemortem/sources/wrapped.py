@@ -39,10 +39,11 @@ def layers(texts: pl.Series) -> tuple[str, ...]:
     return tuple(found)
 
 
-def unwrapped(stream: BinaryIO) -> Iterator[tuple[Block | None, pl.DataFrame]]:
-    """The blocks of a stream and their lines, bare: columns line and text, and at.
+def unwrapped(stream: BinaryIO) -> Iterator[tuple[Block | None, pl.DataFrame | None]]:
+    """The blocks of a stream and their lines, bare: columns line, text and at.
 
-    at tells when the line was taken down; it is null, or not there, where nothing around the line says so.
+    The lines are None where nothing is around them: they are bare as they stand in the block. `at` tells when
+    a line was taken down; it is null where nothing around the line says so.
 
     A line that a container runtime cut in pieces is whole again, and has the number of its first piece.
     Pieces whose end has not come by the end of the stream are given last, without a block.
@@ -53,13 +54,12 @@ def unwrapped(stream: BinaryIO) -> Iterator[tuple[Block | None, pl.DataFrame]]:
         if block.overlong is not None:
             yield block, pending.clear()
             continue
-        lines = blocks.lines(block)
         if around is None:
-            around = layers(lines["text"].head(_LOOKED_AT * 2))
+            around = layers(blocks.lines(block)["text"].head(_LOOKED_AT * 2))
         if not around:
-            yield block, lines
+            yield block, None
             continue
-        whole, pending = _peeled(pl.concat([pending, lines]), around)
+        whole, pending = _peeled(pl.concat([pending, blocks.lines(block)]), around)
         yield block, whole
     if around and pending.height:
         yield None, _peeled(pending, around, is_last=True)[0]
