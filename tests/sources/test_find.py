@@ -102,15 +102,47 @@ def test_what_is_no_telemetry_is_skipped_with_a_reason(tmp_path: Path):
     ]
 
 
-def test_otlp_as_one_pretty_printed_document_is_skipped_with_the_remedy(tmp_path: Path):
-    written(tmp_path, a='{\n  "resourceSpans": [\n  ]\n}\n', b=EVENT)
-    found = survey([str(tmp_path)])[0]
-    assert (found.kind, found.fix) == ("skipped", "rewrite it: jq -c . FILE")
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{\n  "resourceSpans": [\n  ]\n}\n',
+        '{"resourceSpans":[]}{"resourceLogs":[]}\n',
+        '[{"resourceSpans":[]},{"resourceLogs":[]}]\n',
+        '[\n {"resourceSpans":[]}\n]',
+        '{"schemaUrl":"",\n"resource_metrics":[]}',
+        '{"trace":\n{"resourceSpans":[]}}',
+        '{\n "batches": [{"scopeSpans": []}]}',
+        '{\n"resourceSpans": [{"x":"' + "y\n" * 50_000,
+        '{"resourceSpans":[{"x":"' + "y" * (5 << 20),
+        '{"resourceSpans":[{"x":"' + "y" * 100_000 + '"}]}{"resourceSpans":[]}\n',
+    ],
+    ids=[
+        "pretty",
+        "joined",
+        "list",
+        "list on lines",
+        "snake",
+        "wrapped",
+        "tempo",
+        "long",
+        "longer",
+        "long and joined",
+    ],
+)
+def test_otlp_in_documents_that_are_not_one_a_line_is_told(tmp_path: Path, content: str):
+    written(tmp_path, a=content)
+    assert kinds(survey([str(tmp_path)])) == [("a", "otlp", "otlp_json_documents")]
+
+
+@pytest.mark.parametrize("content", ['{\n "batches": [{"x": []}]}', '{\n"spans": ["resourceSpans"]}'])
+def test_json_that_only_looks_like_otlp_is_skipped(tmp_path: Path, content: str):
+    written(tmp_path, a=content, b=EVENT)
+    assert survey([str(tmp_path)])[0].kind == "skipped"
 
 
 def test_otlp_is_told_by_a_first_line_longer_than_what_is_looked_at(tmp_path: Path):
     written(tmp_path, a='{"resourceSpans":[{"x":"' + "y" * 100_000 + '"}]}\n')
-    assert survey([str(tmp_path)])[0].kind == "otlp"
+    assert survey([str(tmp_path)])[0].format == "otlp_json_lines"
 
 
 def test_a_table_of_words_and_numbers_is_not_prometheus_text(tmp_path: Path):

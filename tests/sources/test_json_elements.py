@@ -84,3 +84,21 @@ def test_a_document_cut_off_between_its_elements_is_told():
 
 def test_a_bracket_too_many_closes_nothing():
     assert found("]}[{}]", 1) == [(1, "{}")]
+
+
+@pytest.mark.parametrize(
+    "cut", ['{\n  "b": [\n', '{\n  "b": 1\n}}}\n', '{\n "b": "x\n}\n', '{\n "b": [}\n}\n']
+)
+def test_an_indented_document_that_is_broken_costs_its_neighbours_nothing(cut: str):
+    good = '{\n  "a": [\n    {"c": "{"}\n  ]\n}\n'
+    read = list(elements(io.BytesIO((good + cut + good + good).encode()), lambda _: 0))
+    after = 6 + cut.count("\n")
+    whole = [(one.line, one.text.decode()) for one in read if not one.fault and one.line != 6]
+    assert whole == [(1, good[:-1]), (after, good[:-1]), (after + 5, good[:-1])]
+
+
+def test_the_indentation_of_a_large_element_does_not_make_it_too_long():
+    record = {"a": [{"b": [[index]]} for index in range(100)]}
+    text = json.dumps([record], indent=8)
+    (one,) = elements(io.BytesIO(text.encode()), lambda _: 1, 100, len(text) // 2)
+    assert (json.loads(one.text), one.fault) == (record, "")

@@ -11,10 +11,11 @@ from tracemortem.sources import declared_formats
 from tracemortem.sources.apache_format import apache_compiled, apache_directives
 from tracemortem.sources.lines import TextFormat
 from tracemortem.sources.log_format import compiled, directives
-from tracemortem.sources.opened import head
+from tracemortem.sources.opened import HEAD, head
 from tracemortem.sources.recognise import Recognised, recognise, which_format
 
 _WHOLE_CONFIGURATION = 16 << 20
+_LONG_LINE = 4 << 20  # bytes looked at to tell JSON lines from documents without any line end
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,8 @@ def _recognised(path: Path, shown: str) -> Found:
         return Found(path, shown, "skipped", "unknown", why, "give it as an INPUT of its own")
     try:
         beginning = head(path)
+        if len(beginning) >= HEAD and b"\n" not in beginning:
+            beginning = head(path, _LONG_LINE)
     except OSError as error:
         why = f"it cannot be opened: {error.strerror}"
         return Found(path, shown, "skipped", "unknown", why, "check its permissions")

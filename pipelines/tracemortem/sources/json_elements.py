@@ -1,10 +1,12 @@
 """The objects and lists at one depth of a JSON text, one after another: a document is never held whole."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
 from tracemortem.sources.attributes import Positions
 from tracemortem.sources.blocks import BLOCK, LONGEST
@@ -13,6 +15,8 @@ _QUOTE, _LINE_END = 0x22, 0x0A
 _STEP = np.zeros(256, dtype=np.int8)
 _STEP[[0x7B, 0x5B]] = 1  # { [
 _STEP[[0x7D, 0x5D]] = -1  # } ]
+_INDENTATION = re.compile(rb"\n[ \t]+")
+_INDENTED = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{[^\n]*\n[ \t]")
 _SHOWN = 800  # bytes kept of what is not whole
 _BETWEEN = b" \t\r\n\0,\xef\xbb\xbf"  # NULs are what copytruncate leaves, the last three a byte order mark
 
@@ -39,15 +43,16 @@ def elements(
     """The objects and lists that stand in so many others, in order.
 
     depth_of  tells of the first chunk in how many: 0 for the documents themselves
-    longest   what is longer is not held, and given with a fault
+    longest   what is longer, most of its indentation taken off, is not held, and given with a fault
     returns   beside them what the text, or a line of JSON lines, ends within; and of depth 0 each line with
               something else between documents. Deeper, numbers and texts beside the elements are left out.
 
-    A text is JSON lines if its first line is whole: then a line that is not whole costs its neighbours
-    nothing. Brackets in strings do not count, and no string of JSON holds a line end.
+    Where the first document ends on its line, or is an object whose lines are indented, each line that begins
+    with a bracket begins a document: so one that is not whole costs its neighbours nothing. Brackets in
+    strings do not count, and no string of JSON holds a line end.
     """
     first = stream.read(size)
-    depth, state = depth_of(first), _State()
+    depth, state = depth_of(first), _State(is_renewed=True if _INDENTED.match(first) else None)
     read, line = 0, 1
     begun: _Begun | None = None
     between = b""
@@ -85,13 +90,15 @@ def elements(
 class _State:
     """Where in the text a chunk begins: how deep, whether inside a string and behind a backslash.
 
-    is_lines  whether each line is a document; None: not known yet
+    is_renewed   whether a line that begins with a bracket begins a document; None: not known yet
+    is_at_line   whether a line begins
     """
 
     depth: int = 0
     is_inside: bool = False
     is_escaped: bool = False
-    is_lines: bool | None = None
+    is_renewed: bool | None = None
+    is_at_line: bool = True
 
 
 @dataclass
@@ -103,6 +110,8 @@ class _Begun:
     size: int = 0
 
     def add(self, part: bytes, longest: int) -> None:
+        if self.size + len(part) > longest // 4:  # a large element may be half indentation
+            part = _INDENTATION.sub(b"\n", part)
         self.size += len(part)
         self.parts.append(part)
         if self.size > longest:
@@ -139,23 +148,34 @@ def _edges(chunk: bytes, state: _State, depth: int) -> tuple[Positions, list[tup
     state.is_inside = bool((len(quotes) - before_line[-1]) % 2)
     at = at[is_bare]
     steps = steps[at]
-    level = _levels(steps, at, line_ends, state)
+    level = _levels(steps, at, line_ends, _renewals(text, line_ends, state), state)
     is_start, is_end = (steps > 0) & (level == depth + 1), (steps < 0) & (level == depth)
     is_edge = is_start | is_end
     return line_ends, list(zip((at + is_end)[is_edge].tolist(), is_start[is_edge].tolist(), strict=True))
 
 
-def _levels(steps: Positions, at: Positions, line_ends: Positions, state: _State) -> Positions:
+def _renewals(text: npt.NDArray[np.uint8], line_ends: Positions, state: _State) -> Positions:
+    """The ends (-1: that of the chunk before) of lines that one follows which begins with a bracket."""
+    ends = np.concatenate(([-1], line_ends)) if state.is_at_line else line_ends
+    state.is_at_line = bool(text[-1] == _LINE_END)
+    ends = ends[ends < len(text) - 1]
+    found: Positions = ends[_STEP[text[ends + 1]] > 0]
+    return found
+
+
+def _levels(
+    steps: Positions, at: Positions, line_ends: Positions, renewed: Positions, state: _State
+) -> Positions:
     """How deep the text is behind each bracket; the state becomes that at the end of the chunk."""
     level = np.concatenate(([state.depth], state.depth + np.cumsum(steps, dtype=np.int64)))
     brackets = np.searchsorted(at, line_ends)  # before each line end
     is_begun = brackets + state.depth > 0
-    if state.is_lines is None and is_begun.any():
-        state.is_lines = bool(level[brackets[is_begun][0]] == 0)
-    if state.is_lines:
-        before_line = np.concatenate(([0], level[brackets]))
-        state.depth = int(level[-1] - before_line[-1])
-        return level[1:] - before_line[np.searchsorted(line_ends, at)]
+    if state.is_renewed is None and is_begun.any():
+        state.is_renewed = bool(level[brackets[is_begun][0]] == 0)
+    if state.is_renewed:
+        before = np.concatenate(([0], level[np.searchsorted(at, renewed)]))
+        state.depth = int(level[-1] - before[-1])
+        return level[1:] - before[np.searchsorted(renewed, at)]
     level -= np.minimum(np.minimum.accumulate(level), 0)  # a bracket too many closes nothing
     state.depth = int(level[-1])
     return level[1:]

@@ -15,7 +15,7 @@ from tracemortem.sources.batch import EXCERPT
 from tracemortem.sources.otlp_shape import ANY_VALUE, ENVELOPE, RECORDS, Kind, Many, Message, Shape
 from tracemortem.sources.otlp_values import NotOtlpError, impossible, nested, scalar
 
-_WRAPPERS = ("result", "trace")  # Jaeger's API v3 and Tempo's v2 put the envelope into an object of one field
+WRAPPERS = ("result", "trace")  # Jaeger's API v3 and Tempo's v2 put the envelope into an object of one field
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def canonical(lines: Iterable[tuple[int, bytes]]) -> tuple[list[int], list[objec
     for number, line in lines:
         records: _LostRecords = []
         try:
-            envelope = _envelope_reader()(_unwrapped(_loaded(line)), records)
+            envelope = _envelope_reader()(unwrapped(_loaded(line)), records)
         except (NotOtlpError, RecursionError) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             lost.append(Lost(number, reason, line[: 4 * EXCERPT].decode("utf-8", "replace")[:EXCERPT]))
@@ -64,10 +64,11 @@ def _loaded(line: bytes) -> object:
             raise NotOtlpError(f"not JSON: {error}") from None
 
 
-def _unwrapped(found: object) -> object:
+def unwrapped(found: object) -> dict[object, object]:
+    """The envelope in what was parsed, or in an object around it; raises NotOtlpError where there is none."""
     names = {*ENVELOPE.fields, *ENVELOPE.others}
     if isinstance(found, dict):
-        for name in ("", *_WRAPPERS):
+        for name in ("", *WRAPPERS):
             inner = found.get(name, found)
             if isinstance(inner, dict) and not names.isdisjoint(inner):
                 return inner

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 import orjson
 
-from tracemortem.sources import events, otlp_proto, recognise_metrics, recognise_traces, wrapped
+from tracemortem.sources import (
+    events,
+    otlp_proto,
+    recognise_metrics,
+    recognise_otlp,
+    recognise_traces,
+    wrapped,
+)
 from tracemortem.sources.apache_format import apache_compiled, apache_directives
 from tracemortem.sources.lines import TextFormat, reads
 from tracemortem.sources.log_format import Directive, compiled, directives
@@ -15,15 +22,6 @@ from tracemortem.sources.opened import HEAD, foreign
 LINES = 200
 _AT_LEAST = 0.5
 _STAMP = 10  # digits of a timestamp, with the blank before it
-_OTLP = (
-    "resourceSpans",
-    "resourceMetrics",
-    "resourceLogs",
-    "resource_spans",
-    "resource_metrics",
-    "resource_logs",
-)
-_OTLP_BEGINS = re.compile(rf'\s*\{{\s*"(?:{"|".join(_OTLP)})"')
 _DEBUG_TEXT = re.compile(r"^(?:ResourceSpans|ResourceMetrics|ResourceLog) #\d+\s*$")
 _JSON_BEGINS = re.compile(r'\s*(?:\{|\[\s*[\[{"])')  # a line may well begin with [time]
 _SAMPLE = re.compile(
@@ -109,20 +107,19 @@ def whole_lines(head: bytes) -> list[str]:
 
 
 def _json(lines: list[str], text: str) -> Recognised:
-    keys = [set(entry) for line in lines[:LINES] if isinstance(entry := _parsed(line), dict)]
-    otlp = sum(not found.isdisjoint(_OTLP) for found in keys)
-    happened = sum(found.issuperset(events.KEYS) for found in keys)
-    if otlp >= max(happened, 1) or (not keys and len(lines) == 1 and _OTLP_BEGINS.match(text)):
+    entries = [entry for line in lines[:LINES] if isinstance(entry := _parsed(line), dict)]
+    otlp = sum(recognise_otlp.is_envelope(entry) for entry in entries)
+    happened = sum(set(entry).issuperset(events.KEYS) for entry in entries)
+    if otlp >= max(happened, 1) and not lines[0].lstrip().startswith("["):
         return Recognised(
             "otlp", "otlp_json_lines", "JSON lines with resourceSpans, resourceMetrics or resourceLogs"
         )
     if happened and happened >= _AT_LEAST * len(lines[:LINES]):
         return Recognised("events", "events_json_lines", "JSON lines with time, kind and text")
-    if _OTLP_BEGINS.match(text):
-        why = "OTLP, but one document over many lines instead of one object a line"
-        return Recognised("skipped", "otlp_json", why, "rewrite it: jq -c . FILE")
-    document = keys[0] if keys else _parsed(text)
-    shown = ", ".join(sorted(document)[:6]) if isinstance(document, (dict, set)) and document else ""
+    if recognise_otlp.is_of_documents(text):
+        return Recognised("otlp", "otlp_json_documents", "JSON documents of OTLP that are not one a line")
+    document = entries[0] if entries else _parsed(text)
+    shown = ", ".join(sorted(document)[:6]) if isinstance(document, dict) and document else ""
     return Recognised(
         "text",
         "unknown",

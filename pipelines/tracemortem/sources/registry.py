@@ -4,7 +4,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from tracemortem.sources import clocked, declared_formats, events, lines, otlp, otlp_proto, trace_documents
+from tracemortem.sources import (
+    clocked,
+    declared_formats,
+    events,
+    lines,
+    otlp,
+    otlp_documents,
+    otlp_proto,
+    trace_documents,
+)
 from tracemortem.sources.batch import Batch
 from tracemortem.sources.clock import Told, clock
 from tracemortem.sources.find import Found
@@ -12,6 +21,7 @@ from tracemortem.sources.opened import opened
 
 _READERS: Mapping[str, Callable[[BinaryIO], Iterator[Batch]]] = {
     "otlp_json_lines": otlp.read,
+    "otlp_json_documents": otlp_documents.read,
     "otlp_protobuf": otlp_proto.read,
     "otlp_framed": otlp_proto.read,
     "otlp_protobuf_bare": otlp_proto.read_bare,
@@ -59,6 +69,7 @@ def known() -> tuple[Known, ...]:
             "otlp",
             "OTLP as JSON lines: spans, metrics and logs, as the Collector writes them",
         ),
+        Known("otlp_json_documents", "otlp", "OTLP as JSON pretty-printed, in lists, or one after another"),
         Known("otlp_protobuf", "otlp", "OTLP as protobuf, each message after its length (u32, big-endian)"),
         Known(
             "otlp_framed", "otlp", "OTLP messages after their lengths, each compressed by zstd, or as JSON"
