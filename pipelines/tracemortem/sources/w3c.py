@@ -12,8 +12,9 @@ from tracemortem import folders
 from tracemortem.sources import blocks, lines
 from tracemortem.sources.batch import REJECTS, Batch, rejected
 from tracemortem.sources.clock import Clock
-from tracemortem.sources.lines import Reading, TextFormat
+from tracemortem.sources.lines import TextFormat
 from tracemortem.sources.log_format import reading
+from tracemortem.sources.readings import Reading
 from tracemortem.sources.records import record
 
 BEGINS = r"^#Fields:[ \t]*\S"
