@@ -62,6 +62,19 @@ repeated as (
                 span.trace_id, span.span_id, span.span_kind, span.service, span.name, span.started_at
             order by span.file_id, span.line, span.finished_at
         ) > 1
+),
+
+-- who leaves cached tokens out of the prompt's, as Anthropic's API does: more often than not, more came from
+-- the cache than the prompt is said to have had
+leaving_out as (
+    select
+        service,
+        scope,
+        model
+    from raw.span
+    where cached_tokens > 0 and prompt_tokens is not null
+    group by service, scope, model
+    having 2 * count_if(cached_tokens > prompt_tokens) > count(*)
 )
 
 select
@@ -92,7 +105,19 @@ select
     status_code,
     request_id,
     model,
-    prompt_tokens,
+    case
+        when
+            cached_tokens > 0
+            and exists (
+                from leaving_out
+                where
+                    leaving_out.service is not distinct from span.service
+                    and leaving_out.scope is not distinct from span.scope
+                    and leaving_out.model is not distinct from span.model
+            )
+            then prompt_tokens + cached_tokens
+        else prompt_tokens
+    end as prompt_tokens,
     cached_tokens,
     output_tokens,
     max_tokens,

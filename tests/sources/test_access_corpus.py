@@ -42,6 +42,7 @@ READ = [
     (TRACES / "azure/data/AzureLLMInferenceTrace_conv.csv", "azure_llm_trace", 19366, 0),
     (TRACES / "llmservingsim-vllm-bench/RTX4090/Llama-3.1-8B/vllm/requests.jsonl", "vllm_bench", 300, 0),
     (TRACES / "llmservingsim-workloads/workload_me2_01_mixed.jsonl", "llmservingsim_workload", 608, 0),
+    (TRACES / "splitwise/traces/test_trace.csv", "splitwise_trace", 3, 0),
     (TRACES / "mooncake/FAST25-release/traces/conversation_trace.jsonl", "mooncake_trace", 12031, 0),
 ]
 

@@ -256,3 +256,10 @@ def test_the_format_that_came_second_is_named(tmp_path: Path):
     written(tmp_path, a=COMBINED)
     (file,) = survey([str(tmp_path)])
     assert (file.format, file.runner_up) == ("nginx_combined", "apache_combined (1)")
+
+
+def test_a_trace_that_counts_in_seconds_is_not_taken_for_one_that_counts_in_milliseconds(tmp_path: Path):
+    chat = '{"chat_id": 1, "parent_chat_id": -1, "timestamp": 2.5'
+    line = chat + ', "input_length": 9, "output_length": 1, "hash_ids": [3]}'
+    (tmp_path / "a").write_text(f"{line}\n" * 3)
+    assert [found.format for found in survey([str(tmp_path)])] == ["qwen_bailian_trace"]
