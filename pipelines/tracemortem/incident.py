@@ -75,6 +75,35 @@ class Mitigation:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A part of a quantile's rise, in seconds, with its 95 % interval. part: mix, cache or interference."""
+
+    part: str
+    seconds: float
+    low: float
+    high: float
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Split:
+    """What the rise of the P99 is made of. status: estimated or not_testable.
+
+    baseline, peak      P99 over the requests of known length, in seconds
+    effective_requests  requests of the baseline that carry the estimate (Kish's effective sample size)
+    new_share           share of the incident's requests of a kind that the baseline does not have
+    """
+
+    status: str
+    baseline: float | None
+    peak: float | None
+    parts: tuple[Part, ...]
+    effective_requests: float | None
+    new_share: float | None
+    text: str
+
+
+@dataclass(frozen=True)
 class Alert:
     """What an alert rule would have done. status: fired, silent or not_testable.
 
@@ -142,6 +171,7 @@ class Incident:
     timeline: tuple[TimelineEntry, ...] = ()
     mitigation: tuple[Mitigation, ...] = ()
     alerts: tuple[Alert, ...] = ()
+    decomposition: Split | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import orjson
 from jsonschema import Draft202012Validator
 
 from tracemortem.folders import folder
-from tracemortem.incident import Cause, Diagnosis, Evidence, Incident
+from tracemortem.incident import Cause, Diagnosis, Evidence, Incident, Split
 
 SCHEMA = "tracemortem.report/1"
 
@@ -88,7 +88,7 @@ def _incident(incident: Incident) -> dict[str, Any]:
         ],
         "sources": [_plain(asdict(source)) for source in incident.sources],
         "segments": [],
-        "decomposition": {},
+        "decomposition": _decomposition(incident.decomposition),
         "timeline": [_plain(asdict(entry)) for entry in incident.timeline],
         "mitigation": [
             {
@@ -102,6 +102,12 @@ def _incident(incident: Incident) -> dict[str, Any]:
         "what_if": [],
         "alerts": [_plain(asdict(alert)) for alert in incident.alerts],
     }
+
+
+def _decomposition(split: Split | None) -> dict[str, Any]:
+    if split is None:
+        return {}
+    return _plain(asdict(split)) | {"parts": [_plain(asdict(part)) for part in split.parts]}
 
 
 def _cause(cause: Cause) -> dict[str, Any]:

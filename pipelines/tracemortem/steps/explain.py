@@ -16,6 +16,7 @@ from tracemortem.explain.alerts import Rule, alerts, read_rules
 from tracemortem.explain.hypothesis import Hypothesis, read_all
 from tracemortem.explain.ranges import sources
 from tracemortem.explain.signals import Signal, figures, signals
+from tracemortem.explain.split import split
 from tracemortem.explain.weigh import citations, unexplained, verdicts
 from tracemortem.incident import Diagnosis, Impact, Incident, InputFile, QualityCheck, Spike
 from tracemortem.progress import stage
@@ -170,6 +171,7 @@ def _incident(
         mitigation=mitigations(
             recovery, spike, impact["baseline_s"], impact["peak_s"], row["recording_end"], values
         ),
+        decomposition=split(store.frame(_LENGTHS, own), values) if has_risen else None,
         alerts=alerts(
             rules,
             store.frame(_SIGNALS, {"service": spike.service}),
@@ -217,6 +219,18 @@ _WORST_MINUTE = """
     -- a 99th percentile of a handful of requests is their maximum: fuller minutes first
     order by latency.measured >= 20 desc, latency.p99_s desc, latency.minute
     limit 1
+"""
+_LENGTHS = """
+    select
+        phase,
+        time_bucket(interval 1 minute, started_at) as minute,
+        duration_s,
+        prompt_tokens,
+        output_tokens,
+        cached_tokens
+    from evidence.request_phase
+    where incident_id = $id and phase in ('baseline', 'during') and counts_for_latency
+    order by all
 """
 _SIGNALS = """
     select
