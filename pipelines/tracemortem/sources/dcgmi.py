@@ -1,17 +1,15 @@
 """`dcgmi dmon`, left running -> series of each GPU; it prints no times, so they have to be told."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import polars as pl
 
-from tracemortem.sources import blocks, points
-from tracemortem.sources.batch import REJECTS, Batch, rejected
-from tracemortem.sources.catalogue import Catalogue
+from tracemortem.sources import headed, points
+from tracemortem.sources.batch import Batch
 from tracemortem.sources.clock import Clock
+from tracemortem.sources.headed import Table, points_of
 from tracemortem.sources.points import Points
-from tracemortem.sources.rounds import Rounds
 
 HEADER = r"^#\s*Entity\b"
 # the line of units, which has as many cells as fit, and what is said at the end
@@ -41,15 +39,6 @@ _FIELDS: Mapping[str, str] = {
 }
 
 
-@dataclass
-class _State:
-    clock: Clock
-    catalogue: Catalogue = field(default_factory=Catalogue)
-    rounds: Rounds = field(default_factory=Rounds)
-    header: str = ""
-    entities: dict[str, int] = field(default_factory=dict)
-
-
 def read(stream: BinaryIO, clock: Clock) -> Iterator[Batch]:
     """The rows as series; a row (an entity at a tick) is a record. N/A gives no sample.
 
@@ -57,41 +46,21 @@ def read(stream: BinaryIO, clock: Clock) -> Iterator[Batch]:
 
     Headers, which come again every few rows, the line of units below them and the last words are no records.
     """
-    state = _State(clock)
-    for block in blocks.blocks(stream):
-        if block.overlong is not None:
-            yield points.overlong(block)
-        else:
-            yield _batch(block, state)
+    return headed.read(stream, clock, _marked, _section)
 
 
-def _batch(block: blocks.Block, state: _State) -> Batch:
-    text = pl.col("text").str.strip_chars()
-    lines = blocks.lines(block).with_columns(text).filter(pl.col("text") != "")
-    lines = lines.with_columns(is_header=pl.col("text").str.contains(HEADER)).with_columns(
-        header=pl.when("is_header").then("text").forward_fill().fill_null(state.header)
+def _marked(lines: pl.DataFrame) -> pl.DataFrame:
+    lines = lines.with_columns(pl.col("text").str.strip_chars()).filter(pl.col("text") != "")
+    return lines.with_columns(
+        header=pl.when(pl.col("text").str.contains(HEADER)).then("text"),
+        is_record=~pl.col("text").str.contains(_NO_RECORD),
     )
-    if lines.height:
-        state.header = lines["header"][-1]
-    lines = lines.filter(~pl.col("text").str.contains(_NO_RECORD)).with_columns(
-        change=pl.col("header").rle_id()
-    )
-    found: list[Points] = []
-    refused = [pl.DataFrame(schema=dict(REJECTS))]
-    # the same header comes again every few rows: only a change begins anew
-    for section in lines.partition_by("change", maintain_order=True):
-        columns = section["header"][0].lstrip("# ").split()[1:]
-        more, wrong = _section(section.select("line", "text"), columns, state)
-        found += more
-        refused.append(rejected(wrong))
-    rejects = pl.concat(refused)
-    rows = points.rows(found, state.catalogue)
-    source = state.clock.source if lines.height else ""
-    return Batch(rows, rejects, lines.height, block.bytes_read, lines.height - rejects.height, source)
 
 
-def _section(lines: pl.DataFrame, columns: list[str], state: _State) -> tuple[list[Points], pl.DataFrame]:
+def _section(lines: pl.DataFrame, header: str, table: Table) -> tuple[list[Points], pl.DataFrame]:
     """The rows under one header as points, and those that are rejects (columns line, text, reason)."""
+    table.is_counted = True
+    columns = header.lstrip("# ").split()[1:]
     width = len(columns)
     if not 0 < width <= _MOST:
         why = pl.lit(f"the header above names {width} fields")
@@ -104,21 +73,13 @@ def _section(lines: pl.DataFrame, columns: list[str], state: _State) -> tuple[li
     is_row = pl.col("entity").str.contains(_ENTITY).fill_null(value=False)
     ragged = rows.filter(~is_row).with_columns(reason=pl.lit(f"no entity and {width} values"))
     rows = rows.filter(is_row)
-    for entity in rows["entity"].unique(maintain_order=True):
-        state.entities.setdefault(entity, len(state.entities))
-    rows = rows.with_columns(code=pl.col("entity").replace_strict(state.entities, return_dtype=pl.Int64))
-    rows = rows.with_columns(round=state.rounds.number(rows["code"]))
-    rows = rows.with_columns(
-        at=state.clock.at(pl.col("round")), reason=state.clock.lacking(pl.col("round"), "tick")
-    )
+    rows = table.ticked(rows, rows["entity"])
     found: list[Points] = []
-    for of_entity in rows.filter(pl.col("at").is_not_null()).partition_by("code", maintain_order=True):
+    for of_entity in rows.filter(pl.col("at").is_not_null()).partition_by("entity", maintain_order=True):
         labels = _labels(of_entity["entity"][0])
         for place, column in enumerate(columns):
             value = of_entity[f"c{place}"].cast(pl.Float64, strict=False)
-            kept = of_entity.filter(value.is_not_null())
-            name = _FIELDS.get(column, f"dcgmi.{column}")
-            found += [Points(name, labels, kept["line"], kept["at"], value.drop_nulls())] * bool(kept.height)
+            found += points_of(_FIELDS.get(column, f"dcgmi.{column}"), labels, of_entity, value)
     is_timed = pl.col("at").is_not_null()
     untimed, empty = rows.filter(~is_timed), points.without_a_number(rows.filter(is_timed), found)
     refused = pl.concat([frame.select("line", "text", "reason") for frame in (ragged, untimed, empty)])

@@ -1,17 +1,15 @@
 """`nvidia-smi --query-gpu=... --format=csv`, left running or asked once -> series of each GPU."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import polars as pl
 
-from tracemortem.sources import blocks, points
-from tracemortem.sources.batch import REJECTS, Batch, rejected
-from tracemortem.sources.catalogue import Catalogue
+from tracemortem.sources import headed, points
+from tracemortem.sources.batch import Batch
 from tracemortem.sources.clock import Clock
+from tracemortem.sources.headed import Table, points_of
 from tracemortem.sources.points import Points
-from tracemortem.sources.rounds import Rounds
 
 # a header is told by any of these; a row of values holds none of them
 HEADER = (
@@ -39,18 +37,6 @@ _NUMBER = r"^(-?[0-9]+(?:\.[0-9]+)?)(?: [A-Za-z%/]+)?$"
 _MASK = r"^0x([0-9a-fA-F]+)$"
 
 
-@dataclass
-class _State:
-    """What is known of the file when a block begins."""
-
-    clock: Clock
-    catalogue: Catalogue = field(default_factory=Catalogue)
-    rounds: Rounds = field(default_factory=Rounds)
-    header: str = ""
-    gpus: dict[str, int] = field(default_factory=dict)
-    is_timed: bool = False
-
-
 def read(stream: BinaryIO, clock: Clock) -> Iterator[Batch]:
     """The rows as series named nvidia_smi.<property>; a row is a record, whatever it holds.
 
@@ -59,37 +45,17 @@ def read(stream: BinaryIO, clock: Clock) -> Iterator[Batch]:
     A header may come again, with other columns too. A cell that holds no number ([N/A], Enabled, a name)
     gives no sample; a mask (0x4) is a number. A row that has not as many cells as the header is a reject.
     """
-    state = _State(clock)
-    for block in blocks.blocks(stream):
-        if block.overlong is not None:
-            yield points.overlong(block)
-        else:
-            yield _batch(block, state)
+    return headed.read(stream, clock, _marked, _section)
 
 
-def _batch(block: blocks.Block, state: _State) -> Batch:
-    lines = blocks.lines(block).filter(pl.col("text").str.strip_chars() != "")
+def _marked(lines: pl.DataFrame) -> pl.DataFrame:
     is_header = pl.col("text").str.contains(HEADER)
-    lines = lines.with_columns(is_header=is_header).with_columns(
-        header=pl.when("is_header").then("text").forward_fill().fill_null(state.header)
+    return lines.filter(pl.col("text").str.strip_chars() != "").with_columns(
+        header=pl.when(is_header).then("text"), is_record=~is_header
     )
-    if lines.height:
-        state.header = lines["header"][-1]
-    lines = lines.filter(~pl.col("is_header")).with_columns(change=pl.col("header").rle_id())
-    found: list[Points] = []
-    refused = [pl.DataFrame(schema=dict(REJECTS))]
-    # the same header may come with every row, as where it is asked in a loop: only a change begins anew
-    for section in lines.partition_by("change", maintain_order=True):
-        more, wrong = _section(section.select("line", "text"), section["header"][0], state)
-        found += more
-        refused.append(rejected(wrong))
-    rejects = pl.concat(refused)
-    source = state.clock.source if state.is_timed else ""
-    rows = points.rows(found, state.catalogue)
-    return Batch(rows, rejects, lines.height, block.bytes_read, lines.height - rejects.height, source)
 
 
-def _section(lines: pl.DataFrame, header: str, state: _State) -> tuple[list[Points], pl.DataFrame]:
+def _section(lines: pl.DataFrame, header: str, table: Table) -> tuple[list[Points], pl.DataFrame]:
     """The rows under one header as points, and those that are rejects (columns line, text, reason)."""
     properties = [cell.strip().split(" [")[0] for cell in header.split(",")]
     width = len(properties)
@@ -99,7 +65,7 @@ def _section(lines: pl.DataFrame, header: str, state: _State) -> tuple[list[Poin
     is_whole = cells.select(pl.col(named[-1]).is_not_null() & pl.col(f"field_{width}").is_null()).to_series()
     ragged = cells.filter(~is_whole).with_columns(reason=pl.lit(f"not the {width} columns of the header"))
     owners = [place for place, name in enumerate(properties) if name in _LABELS]
-    placed = _placed(cells.filter(is_whole), properties, [named[place] for place in owners], state)
+    placed = _placed(cells.filter(is_whole), properties, [named[place] for place in owners], table)
     kept = placed.filter(pl.col("at").is_not_null())
     found: list[Points] = []
     for of_gpu in kept.partition_by([named[place] for place in owners]) if owners else [kept]:
@@ -113,23 +79,17 @@ def _section(lines: pl.DataFrame, header: str, state: _State) -> tuple[list[Poin
     return found, refused.sort("line")
 
 
-def _placed(cells: pl.DataFrame, properties: list[str], owners: list[str], state: _State) -> pl.DataFrame:
+def _placed(cells: pl.DataFrame, properties: list[str], owners: list[str], table: Table) -> pl.DataFrame:
     """The rows with the columns at and reason (why there is none)."""
     if "timestamp" in properties:
         stamp = pl.col(f"field_{properties.index('timestamp')}")
         why = pl.format("the timestamp is no local time: {}", stamp.str.slice(0, 40))
-        return cells.with_columns(at=state.clock.local(stamp, _STAMP), reason=why)
+        return cells.with_columns(at=table.clock.local(stamp, _STAMP), reason=why)
     # as strings of its own for every row, be there any row or none, any owner or none
     gpus = cells.select(pl.concat_str(["line", *owners], separator="\0", ignore_nulls=True)).to_series()
     gpus = gpus.str.replace(r"^[0-9]+\x00?", "")
-    for gpu in gpus.unique(maintain_order=True):
-        state.gpus.setdefault(gpu, len(state.gpus))
-    number = state.rounds.number(gpus.replace_strict(state.gpus, return_dtype=pl.Int64))
-    state.is_timed = True
-    cells = cells.with_columns(number.alias("round"))
-    return cells.with_columns(
-        at=state.clock.at(pl.col("round")), reason=state.clock.lacking(pl.col("round"), "tick")
-    )
+    table.is_counted = True
+    return table.ticked(cells, gpus)
 
 
 def _points(name: str, labels: dict[str, str], rows: pl.DataFrame, cells: pl.Series) -> list[Points]:
@@ -137,8 +97,4 @@ def _points(name: str, labels: dict[str, str], rows: pl.DataFrame, cells: pl.Ser
     number = cells.str.extract(_NUMBER, 1).cast(pl.Float64, strict=False)
     mask = cells.str.extract(_MASK, 1).str.to_integer(base=16, dtype=pl.UInt64, strict=False)
     value = number.fill_null(mask.cast(pl.Float64))
-    is_number = value.is_not_null()
-    if not is_number.any():
-        return []
-    kept = rows.filter(is_number)
-    return [Points(name, labels, kept["line"], kept["at"], value.filter(is_number))]
+    return points_of(name, labels, rows, value)
