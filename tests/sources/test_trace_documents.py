@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tracemortem.sources import otlp, trace_documents
+from tracemortem.sources import messages, otlp, trace_documents
 from tracemortem.sources.find import survey
 from tracemortem.sources.registry import read
 
@@ -227,7 +227,7 @@ def test_an_answer_that_says_what_failed_is_a_reject():
 def test_documents_of_many_blocks_are_read_in_several_batches(monkeypatch: pytest.MonkeyPatch):
     text = json.dumps([ZIPKIN] * 50, indent=1).encode()
     whole, _ = spans(trace_documents.read_zipkin, text)
-    monkeypatch.setattr(trace_documents, "BLOCK", 1000)
+    monkeypatch.setattr(messages, "BLOCK", 1000)
     batches = list(trace_documents.read_zipkin(io.BytesIO(text)))
     assert len(batches) > 10
     assert pl.concat([batch.rows["span"] for batch in batches]).equals(whole)

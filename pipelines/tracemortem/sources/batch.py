@@ -59,6 +59,11 @@ class Batch:
     names: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
+def excerpt(beginning: bytes) -> str:
+    """How something begins, as the excerpt of a reject; UTF-8 takes up to four bytes a character."""
+    return beginning[: 4 * EXCERPT].decode("utf-8", "replace")[:EXCERPT]
+
+
 def rejected(lines: pl.DataFrame) -> pl.DataFrame:
     """Rejects out of lines with their line number, text and reason (columns line, text, reason)."""
     return lines.select("line", "reason", excerpt=pl.col("text").str.slice(0, EXCERPT)).cast(

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import polars as pl
 
-from tracemortem.sources.batch import EXCERPT, REJECTS
+from tracemortem.sources.batch import REJECTS, excerpt
 
 BLOCK = 16 << 20
 LONGEST = 64 << 20
@@ -41,7 +41,7 @@ def blocks(stream: BinaryIO, size: int = BLOCK, longest: int = LONGEST) -> Itera
         unread += skipped
         end = chunk.find(b"\n")
         if overlong is None and len(tail) + (len(chunk) if end < 0 else end) > longest:
-            overlong = (tail + chunk)[: 4 * EXCERPT].decode("utf-8", "replace")[:EXCERPT]
+            overlong = excerpt(tail + chunk)
             unread, tail = unread + len(tail), b""
         if overlong is not None:
             if end < 0:

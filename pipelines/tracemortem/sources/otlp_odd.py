@@ -11,7 +11,7 @@ from functools import cache
 
 import orjson
 
-from tracemortem.sources.batch import EXCERPT
+from tracemortem.sources.batch import EXCERPT, excerpt
 from tracemortem.sources.otlp_shape import ANY_VALUE, ENVELOPE, RECORDS, Kind, Many, Message, Shape
 from tracemortem.sources.otlp_values import NotOtlpError, impossible, nested, scalar
 
@@ -45,7 +45,7 @@ def canonical(lines: Iterable[tuple[int, bytes]]) -> tuple[list[int], list[objec
             envelope = _envelope_reader()(unwrapped(_loaded(line)), records)
         except (NotOtlpError, RecursionError) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            lost.append(Lost(number, reason, line[: 4 * EXCERPT].decode("utf-8", "replace")[:EXCERPT]))
+            lost.append(Lost(number, reason, excerpt(line)))
         else:
             numbers.append(number)
             envelopes.append(envelope)

@@ -6,11 +6,9 @@ one gives. It then goes the way of a JSON line.
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import BinaryIO
 
 import orjson
-import polars as pl
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
@@ -18,15 +16,14 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from tracemortem.sources import otlp, otlp_frames
-from tracemortem.sources.batch import REJECTS, Batch
-from tracemortem.sources.blocks import BLOCK, Block
+from tracemortem.sources import otlp_frames
+from tracemortem.sources.batch import Batch
+from tracemortem.sources.messages import Messages
 from tracemortem.sources.opened import HEAD
 from tracemortem.sources.otlp_frames import RESOURCE, Frame
 from tracemortem.sources.otlp_series import Catalogue
 
 _ID_BYTES = (16, 8)  # of a trace, of a span
-_FRAMES = 100_000  # in a batch at most, as a frame may hold nothing
 _JSON_BEGINS = re.compile(rb'\{\s*"resource_?(?:Spans|Metrics|Logs|spans|metrics|logs)"')
 _Message = TracesData | MetricsData | LogsData
 
@@ -65,35 +62,22 @@ def read_bare(stream: BinaryIO) -> Iterator[Batch]:
 
 
 def _read(frames: Iterator[Frame]) -> Iterator[Batch]:
-    catalogue = Catalogue()
-    lines: list[bytes] = []
-    lost: list[tuple[int, str, str]] = []
-    first, taken, held = 1, 0, 0
+    catalogue, messages = Catalogue(), Messages()
     for frame in frames:
-        taken += frame.taken
-        held += len(frame.body)
-        line = b""
+        messages.taken += frame.taken
         if frame.fault:
-            lost.append((frame.number, frame.fault, ""))
+            messages.lose(frame.number, frame.fault, "")
         elif frame.body.startswith(b"{"):
-            line = frame.body.replace(b"\n", b" ")
+            messages.add(frame.number, frame.body.replace(b"\n", b" "))
         elif (message := _parsed(frame.body)) is None:
-            lost.append((frame.number, "a frame that is no OTLP export request", frame.body[:50].hex()))
+            messages.lose(frame.number, "a frame that is no OTLP export request", frame.body[:50].hex())
         else:
-            line = orjson.dumps(MessageToDict(message, use_integers_for_enums=True))
-        lines.append(line)
-        if held >= BLOCK or len(lines) >= _FRAMES:
-            yield _batch(Block(b"\n".join(lines), first, taken), lost, catalogue)
-            lines, lost, first, taken, held = [], [], frame.number + 1, 0, 0
-    if lines:
-        yield _batch(Block(b"\n".join(lines), first, taken), lost, catalogue)
-
-
-def _batch(block: Block, lost: list[tuple[int, str, str]], catalogue: Catalogue) -> Batch:
-    batch = otlp.batch(block, catalogue)
-    own = pl.DataFrame(lost, schema=dict(REJECTS), orient="row")
-    rejects = pl.concat([batch.rejects, own]).sort("line", maintain_order=True)
-    return replace(batch, rejects=rejects, records=batch.records + own.height)
+            messages.add(frame.number, orjson.dumps(MessageToDict(message, use_integers_for_enums=True)))
+        if messages.is_full:
+            yield messages.batch(catalogue)
+            messages = Messages()
+    if messages.taken:
+        yield messages.batch(catalogue)
 
 
 def _is_bare(head: bytes) -> bool:

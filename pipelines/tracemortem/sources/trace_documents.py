@@ -7,16 +7,14 @@ of attributes are known in one place only.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 import orjson
-import polars as pl
 
-from tracemortem.sources import jaeger, otlp, zipkin
-from tracemortem.sources.batch import EXCERPT, REJECTS, Batch
-from tracemortem.sources.blocks import BLOCK, Block
+from tracemortem.sources import jaeger, zipkin
+from tracemortem.sources.batch import Batch, excerpt
 from tracemortem.sources.json_elements import Element, elements
+from tracemortem.sources.messages import Messages
 from tracemortem.sources.otlp_series import Catalogue
 from tracemortem.sources.trace_words import Spans
 
@@ -54,29 +52,19 @@ def read_zipkin(stream: BinaryIO) -> Iterator[Batch]:
     return _read(elements(stream, depth), zipkin.spans)
 
 
-@dataclass
-class _Gathered:
-    """What a batch will be made of. envelopes: resourceSpans, by the line they stand on."""
-
-    begin: int = 0
-    end: int = 0
-    envelopes: dict[int, list[object]] = field(default_factory=dict)
-    lost: list[tuple[int, str, str]] = field(default_factory=list)
-
-
 def _read(found: Iterator[Element], convert: _Convert) -> Iterator[Batch]:
-    catalogue, gathered = Catalogue(), _Gathered()
+    catalogue, messages, end = Catalogue(), Messages(), 0
     for element in found:
-        _gather(element, convert, gathered)
-        if gathered.end - gathered.begin >= BLOCK:
-            yield _batch(gathered, catalogue)
-            gathered = _Gathered(element.end, element.end)
-    if gathered.end > gathered.begin:
-        yield _batch(gathered, catalogue)
+        messages.taken, end = messages.taken + element.end - end, element.end
+        _gather(element, convert, messages)
+        if messages.is_full:
+            yield messages.batch(catalogue)
+            messages = Messages()
+    if messages.taken:
+        yield messages.batch(catalogue)
 
 
-def _gather(element: Element, convert: _Convert, into: _Gathered) -> None:
-    into.end = element.end
+def _gather(element: Element, convert: _Convert, into: Messages) -> None:
     fault = element.fault
     if not fault:
         try:
@@ -86,21 +74,9 @@ def _gather(element: Element, convert: _Convert, into: _Gathered) -> None:
         except RecursionError:
             fault = "nested too deeply"
         else:
-            into.envelopes.setdefault(element.line, []).extend(read.resource_spans())
-            into.lost += [(element.line, why, shown) for why, shown in read.faults]
+            if envelope := read.resource_spans():
+                into.add(element.line, orjson.dumps({"resourceSpans": envelope}))
+            for why, shown in read.faults:
+                into.lose(element.line, why, shown)
     if fault:
-        excerpt = element.text[: 4 * EXCERPT].decode("utf-8", "replace")[:EXCERPT]
-        into.lost.append((element.line, fault, excerpt))
-
-
-def _batch(gathered: _Gathered, catalogue: Catalogue) -> Batch:
-    """The envelopes, each written on its line: empty lines stand for those between."""
-    first = min(gathered.envelopes, default=1)
-    lines = [b""] * (max(gathered.envelopes, default=first) - first + 1)
-    for line, envelope in gathered.envelopes.items():
-        lines[line - first] = orjson.dumps({"resourceSpans": envelope}) if envelope else b""
-    block = Block(b"\n".join(lines), first, gathered.end - gathered.begin)
-    batch = otlp.batch(block, catalogue)
-    own = pl.DataFrame(gathered.lost, schema=dict(REJECTS), orient="row")
-    rejects = pl.concat([batch.rejects, own]).sort("line", maintain_order=True)
-    return replace(batch, rejects=rejects, records=batch.records + own.height)
+        into.lose(element.line, fault, excerpt(element.text))
