@@ -27,18 +27,11 @@ select
     / nullif(count(is_long) filter (where phase = 'during'), 0) as long_context_ratio,
     count_if(is_long and phase = 'baseline')
     / nullif(count(is_long) filter (where phase = 'baseline'), 0) as long_context_ratio_before,
-    case
-        when count(is_long) filter (where phase = 'during') > 0
-            then
-                count_if(is_long and phase = 'during')
-                / any_value(phase_minutes) filter (where phase = 'during')
-    end as long_requests_per_minute,
-    case
-        when count(is_long) filter (where phase = 'baseline') > 0
-            then
-                count_if(is_long and phase = 'baseline')
-                / any_value(phase_minutes) filter (where phase = 'baseline')
-    end as long_requests_per_minute_before,
+    -- a sum, unlike a count, is null where no length is known
+    sum(is_long::integer) filter (where phase = 'during')
+    / any_value(phase_minutes) filter (where phase = 'during') as long_requests_per_minute,
+    sum(is_long::integer) filter (where phase = 'baseline')
+    / any_value(phase_minutes) filter (where phase = 'baseline') as long_requests_per_minute_before,
     steady_avg(case when phase = 'during' then prompt_tokens end) as prompt_mean_tokens,
     steady_avg(case when phase = 'baseline' then prompt_tokens end) as prompt_mean_tokens_before,
     steady_avg(case when is_long and phase = 'during' then prompt_tokens end) as long_mean_tokens,

@@ -86,10 +86,11 @@ class _Watched:
         self._usual = usual.select(pl.median("value")).item()
         self._every_s = own.select(pl.median("every_s")).item()
         self._firings = self._of(own["value"].to_numpy())
+        self._untestable = self._why_untestable()
 
     def fired(self, spike: Spike) -> datetime | None:
         """When it first fired for this incident."""
-        if self._untestable():
+        if self._untestable:
             return None
         low = _minute(spike.onset_earliest)
         high = _minute(spike.end) if spike.end else int(self._minutes[-1]) + 1
@@ -98,28 +99,27 @@ class _Watched:
 
     def alert(self, fired: Mapping[str, datetime | None], busy: Sequence[tuple[datetime, datetime]]) -> Alert:
         at, latency_at = fired[self.rule.rule], fired.get(LATENCY)
-        has_lead = at is not None and latency_at is not None and self.rule.rule != LATENCY
-        untestable = self._untestable()
-        false, quiet = (0, 0) if untestable else self._quiet(busy)
+        false, quiet = (0, 0) if self._untestable else self._quiet(busy)
+        lead = latency_at - at if at and latency_at and self.rule.rule != LATENCY else None
         return Alert(
             rule=self.rule.rule,
-            status="not_testable" if untestable else "fired" if at else "silent",
+            status="not_testable" if self._untestable else "fired" if at else "silent",
             would_have_fired_at=at,
-            lead_seconds=(latency_at - at).total_seconds() if has_lead and latency_at and at else None,
+            lead_seconds=None if lead is None else lead.total_seconds(),
             false_alarms_per_day=false * _DAY_MINUTES / quiet if quiet >= _QUIET_MINUTES else None,
-            text=untestable or self._told(false, quiet),
+            text=self._untestable or self._told(false, quiet),
         )
 
-    def _untestable(self) -> str:
+    def _why_untestable(self) -> str:
         """Why the rule cannot be tested, a sentence; "" if it can."""
         if not self._minutes.size:
             return f"{self.rule.title}: not recorded"
         if self._usual is None and self.rule.when != "above":
             return f"{self.rule.title}: not recorded in the time before"
-        coarse = self.rule.every_s is not None and self._every_s is not None
-        if coarse and self._every_s > _SLACK * (self.rule.every_s or 0):
+        looks_s = self.rule.every_s
+        if looks_s is not None and self._every_s is not None and self._every_s > _SLACK * looks_s:
             return (
-                f"{self.rule.title}: the rule looks every {self.rule.every_s:g} s, "
+                f"{self.rule.title}: the rule looks every {looks_s:g} s, "
                 f"and the data has one value in {self._every_s:g} s"
             )
         return ""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from tracemortem.sources.opened import head
+from tracemortem.sources.unpacked import packing
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -96,7 +97,7 @@ def packed_sha256(path: Path) -> str | None:
     raises   OSError where it cannot be opened
     """
     with path.open("rb") as stream:
-        if stream.read(BEGINNING) == head(path, BEGINNING):
+        if not packing(stream.read(4)):
             return None
     return file_sha256(path)
 

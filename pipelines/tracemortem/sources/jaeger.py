@@ -7,8 +7,6 @@ from typing import Any
 from tracemortem.sources import trace_words as words
 from tracemortem.sources.trace_words import NoSpanError, Spans
 
-_STATUS = {"ERROR": words.ERROR, "OK": words.OK}
-_SCOPES = ("otel.scope.name", "otel.library.name")
 _INT32 = 0xFFFFFFFF
 
 Tags = Mapping[str, Any]
@@ -64,13 +62,12 @@ def _add(span: Any, processes: Mapping[str, Any], found: Spans) -> None:
     service = process.get("serviceName")
     resource = [words.text("service.name", service)] if isinstance(service, str) else []
     resource += _attributes(process.get("tags"))
-    scope = next((str(tags[name]) for name in _SCOPES if name in tags), "")
     # a process inside its span has no number to be known by
     whose = number or repr(resource)
     found.add(
         whose,
         resource,
-        scope,
+        words.scope(tags),
         {
             "traceId": words.trace_id(span.get("traceID")),
             "spanId": words.span_id(span.get("spanID")),
@@ -100,7 +97,7 @@ def _parent(span: Mapping[str, Any]) -> Any:
 def _status(tags: Tags) -> int:
     if tags.get("error") in (True, "true"):
         return words.ERROR
-    return _STATUS.get(str(tags.get("otel.status_code")), words.UNSET)
+    return words.status(tags)
 
 
 def _attributes(tags: object) -> list[dict[str, Any]]:

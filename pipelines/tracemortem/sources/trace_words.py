@@ -8,6 +8,8 @@ from tracemortem.sources.json_documents import shown
 
 KINDS: Mapping[str, int] = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
 UNSET, OK, ERROR = 0, 1, 2
+_STATUS = {"ERROR": ERROR, "OK": OK}
+_SCOPES = ("otel.scope.name", "otel.library.name")
 _TRACE, _SPAN = 32, 16  # hex digits of an id
 
 
@@ -66,6 +68,16 @@ def nanoseconds(micros: object, name: str) -> int:
 def text(key: str, value: str) -> dict[str, Any]:
     """An attribute that is a text."""
     return {"key": key, "value": {"stringValue": value}}
+
+
+def scope(tags: Mapping[str, Any]) -> str:
+    """The instrumentation scope, by the tag in which OpenTelemetry's exporters keep it; "" without one."""
+    return next((str(tags[name]) for name in _SCOPES if name in tags), "")
+
+
+def status(tags: Mapping[str, Any]) -> int:
+    """The status, by the tag in which OpenTelemetry's exporters keep it."""
+    return _STATUS.get(str(tags.get("otel.status_code")), UNSET)
 
 
 def _padded(found: object, size: int) -> object:

@@ -6,9 +6,6 @@ from typing import Any
 from tracemortem.sources import trace_words as words
 from tracemortem.sources.trace_words import NoSpanError, Spans
 
-_STATUS = {"ERROR": words.ERROR, "OK": words.OK}
-_SCOPES = ("otel.scope.name", "otel.library.name")
-
 
 def spans(document: Any) -> Spans:
     """The spans of a list, of a list of traces, or a span alone.
@@ -48,7 +45,7 @@ def _add(span: Any, found: Spans) -> None:
     found.add(
         str(service),
         [words.text("service.name", service)] if isinstance(service, str) and service else [],
-        next((tags[name] for name in _SCOPES if name in tags), ""),
+        words.scope(tags),
         {
             "traceId": words.trace_id(span["traceId"]),
             "spanId": words.span_id(span.get("id")),
@@ -71,7 +68,7 @@ def _inner(span: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _status(tags: Mapping[str, str]) -> int:
     if tags.get("error", "false").lower() != "false":  # its value is a message, or empty
         return words.ERROR
-    return _STATUS.get(tags.get("otel.status_code", ""), words.UNSET)
+    return words.status(tags)
 
 
 def _message(tags: Mapping[str, str]) -> str:
