@@ -1,7 +1,8 @@
 # Everything there is to run. `make` alone lists it.
 #
 # Each target sets up its own environment first: .venv, from the hash-locked requirements.lock. It is made anew
-# only when requirements.lock or pyproject.toml change.
+# only when requirements.lock or pyproject.toml change. The lock is complete, so pip resolves nothing (--no-deps): else
+# it prefers a newer release to the one pinned where a package is asked for with an extra, and stops for want of a hash.
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test quick soak bench corpus lint types format lock clean distclean
@@ -71,6 +72,6 @@ $(READY): requirements.lock pyproject.toml
 		echo "tracemortem needs Python 3.11 or newer, and '$(PYTHON)' is not that: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo 'Setting up $(VENV): a few minutes the first time'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
