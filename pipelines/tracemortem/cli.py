@@ -112,11 +112,12 @@ def _parser() -> argparse.ArgumentParser:
     ingest.set_defaults(command=_ingest)
 
     inspect = commands.add_parser("inspect", help="what each file is, rows, rejects, time span, first rows")
-    inspect.add_argument("inputs", nargs="+", metavar="INPUT", help="file, folder or glob")
+    _finding(inspect)
     inspect.add_argument("--json", action="store_true", help="one JSON object a file")
     inspect.set_defaults(command=_inspect)
 
     formats = commands.add_parser("formats", help="the formats known, and what each one reads")
+    formats.add_argument("--formats", metavar="DIR", help="access-log formats of your own, besides")
     formats.add_argument("--json", action="store_true", help="one JSON object a format")
     formats.set_defaults(command=_formats)
 
@@ -130,11 +131,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _reading(parser: argparse.ArgumentParser) -> None:
     """The options of every command that loads."""
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="file, folder or glob")
+    _finding(parser)
     parser.add_argument("--db", metavar="FILE", help="the DuckDB file that readers open")
-    parser.add_argument("--tz", default="UTC", metavar="ZONE", help="time zone for what people read")
-    parser.add_argument("--start", metavar="TIME", help="first sample, for files whose samples have no time")
-    parser.add_argument("--every", type=float, metavar="SECONDS", help="from one such sample to the next")
     parser.add_argument(
         "--trusted-proxies", default="", metavar="CIDR,...", help="whose X-Forwarded-For counts"
     )
@@ -143,6 +141,15 @@ def _reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefect", action="store_true", help="run as a Prefect flow")
     parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
     parser.add_argument("--json", action="store_true", help="progress and result as JSON lines on stdout")
+
+
+def _finding(parser: argparse.ArgumentParser) -> None:
+    """What is read, and what is told of it: the options of every command that reads files."""
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="file, folder or glob")
+    parser.add_argument("--tz", default="UTC", metavar="ZONE", help="time zone for what people read")
+    parser.add_argument("--start", metavar="TIME", help="first sample, for files whose samples have no time")
+    parser.add_argument("--every", type=float, metavar="SECONDS", help="from one such sample to the next")
+    parser.add_argument("--formats", metavar="DIR", help="access-log formats of your own, a YAML file each")
 
 
 def _settings(given: argparse.Namespace) -> Settings:
@@ -156,6 +163,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         timezone=given.tz,
         start=given.start,
         every_s=given.every,
+        formats=given.formats,
         trusted_proxies=given.trusted_proxies,
         overrides=tuple(given.set),
         max_rejects=given.max_rejects,
@@ -207,7 +215,10 @@ def _run(name: str, given: argparse.Namespace) -> int:
 def _inspect(given: argparse.Namespace) -> int:
     from tracemortem import pipeline
 
-    for found in pipeline.inspect(tuple(given.inputs)):
+    settings = Settings(
+        tuple(given.inputs), timezone=given.tz, start=given.start, every_s=given.every, formats=given.formats
+    )
+    for found in pipeline.inspect(settings):
         if given.json:
             _say(found.summary())
         else:
@@ -218,7 +229,7 @@ def _inspect(given: argparse.Namespace) -> int:
 def _formats(given: argparse.Namespace) -> int:
     from tracemortem import pipeline
 
-    for known in pipeline.formats():
+    for known in pipeline.formats(given.formats):
         if given.json:
             _say(known)
         else:

@@ -123,14 +123,14 @@ def postmortem(settings: Settings, step: Step = plain) -> Outcome:
     )
 
 
-def inspect(inputs: tuple[str, ...]) -> Iterator[look.Inspected]:
+def inspect(settings: Settings) -> Iterator[look.Inspected]:
     """What each file is and holds, without loading it."""
-    return look.inspect(inputs)
+    return look.inspect(settings.checked())
 
 
-def formats() -> tuple[Mapping[str, str], ...]:
-    """The formats known: format, reads (the kind of record) and title."""
-    return look.formats()
+def formats(own: str | None = None) -> tuple[Mapping[str, str], ...]:
+    """The formats known: format, reads (the kind of record) and title. own: the folder of the user's."""
+    return look.formats(own)
 
 
 def query(file: str, text: str, *, as_json: bool = False) -> str:

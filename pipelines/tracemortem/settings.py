@@ -25,6 +25,7 @@ class Settings:
     start            when the first sample was taken of files whose samples carry no time; None: not said
     every_s          seconds from one such sample to the next; None: not said
     trusted_proxies  CIDRs whose X-Forwarded-For is believed
+    formats          folder with access-log formats of the user's own, a YAML file each; None: none
     overrides        NAME=VALUE of thresholds
     max_rejects      share of records that may be rejected before the run ends with exit code 3
     """
@@ -39,6 +40,7 @@ class Settings:
     start: str | None = None
     every_s: float | None = None
     trusted_proxies: str = ""
+    formats: str | None = None
     overrides: tuple[str, ...] = ()
     max_rejects: float = 0.01
 
@@ -61,6 +63,7 @@ class Settings:
     def checked(self) -> "Settings":
         """The same settings; raises SettingError for the first that makes no sense."""
         named = [*(("INPUT", path) for path in self.inputs), ("--out", self.out), ("--db", self.db)]
+        named.append(("--formats", self.formats))
         for option, path in named:
             if path == "":
                 raise SettingError(

@@ -7,6 +7,7 @@ import pytest
 
 from tracemortem.errors import InputError
 from tracemortem.sources.find import Found, survey
+from tracemortem.sources.registry import read
 
 COMBINED = '203.0.113.9 - - [03/Feb/2026:12:02:07 +0100] "GET / HTTP/1.1" 200 5 "-" "curl"\n'
 LLM = '203.0.113.9 [03/Feb/2026:12:02:07 +0100] "GET / HTTP/1.1" 200 rt=0.1\n'
@@ -263,3 +264,24 @@ def test_a_trace_that_counts_in_seconds_is_not_taken_for_one_that_counts_in_mill
     line = chat + ', "input_length": 9, "output_length": 1, "hash_ids": [3]}'
     (tmp_path / "a").write_text(f"{line}\n" * 3)
     assert [found.format for found in survey([str(tmp_path)])] == ["qwen_bailian_trace"]
+
+
+def test_a_time_before_the_line_is_its_own_where_the_format_has_it(tmp_path: Path):
+    line = "2026-02-03T12:02:07+01:00 203.0.113.9 200 4.210\n"
+    form = "log_format gate '$time_iso8601 $remote_addr $status $request_time';\n"
+    written(tmp_path, nginx_conf=form, access_log=line)
+    (log,) = (file for file in survey([str(tmp_path)]) if file.kind == "access_log")
+    (batch,) = read(log)
+    assert batch.rows["access"].select("peer_address", "status", "duration_s").rows() == [
+        ("203.0.113.9", 200, 4.21)
+    ]
+
+
+def test_a_time_that_a_container_put_before_the_line_is_not_of_the_format(tmp_path: Path):
+    line = '203.0.113.9 - - [03/Feb/2026:12:02:07 +0100] "GET / HTTP/1.1" 200 5 "-" "x"\n'
+    written(tmp_path, access_log=f"2026-02-03T11:02:08.000000000Z {line}")
+    (log,) = survey([str(tmp_path)])
+    assert (log.format, log.text_format is not None and log.text_format.keeps_stamp) == (
+        "nginx_combined",
+        False,
+    )

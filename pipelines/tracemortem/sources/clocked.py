@@ -34,6 +34,9 @@ READERS: Mapping[str, Callable[[BinaryIO, Clock], Iterator[Batch]]] = {
     "w3c_extended": w3c.read,
 }
 
+# those that write times without a zone
+ZONELESS = {"nvidia_smi_csv", "nvidia_smi_xml", "nvidia_smi_text", "vllm_log"}
+
 # name, kind, title
 KNOWN: tuple[tuple[str, str, str], ...] = (
     ("prometheus_text", "metrics_text", "Prometheus text and OpenMetrics, any number of scrapes"),

@@ -1,25 +1,23 @@
 """Access-log formats as declared in formats/*.yaml, each held to its own samples when it is loaded."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import polars as pl
+from pydantic import ValidationError
 
 from tracemortem import declared, folders
 from tracemortem.errors import DefinitionError
 from tracemortem.sources.clock import Clock
+from tracemortem.sources.format_definition import KEYS, Declared, Refused, Sample, declared_format
 from tracemortem.sources.lines import TextFormat, parse
-from tracemortem.sources.log_format import Directive, compiled, reading
+from tracemortem.sources.log_format import Directive, compiled
+from tracemortem.sources.readings import Reading
 from tracemortem.sources.records import record
-
-_KEYS = (
-    "format", "title", "url", "record", "preference", "line", "log_format", "fields", "samples", "refuses",
-    "json", "comment", "last_resort",
-)  # fmt: skip
 
 # what samples without a zone, or counted from a beginning, are read by
 _SAMPLED = Clock(first_at=datetime(2026, 2, 3, 11, 2, 7, tzinfo=UTC))
@@ -31,37 +29,63 @@ def formats() -> tuple[TextFormat, ...]:
     return load(folders.definitions("sources", "formats"))
 
 
-def load(folder: Path) -> tuple[TextFormat, ...]:
-    """The formats of a folder of definitions.
+def load(folder: Path, taken: Container[str] = (), *, is_own: bool = False) -> tuple[TextFormat, ...]:
+    """The formats of a folder of definitions, by preference and then by the names of their files.
 
-    raises   DefinitionError where a definition is faulty, misreads a sample, or takes what it should refuse
+    taken    names that none of them may have
+    is_own   whether they are the user's
+    raises   DefinitionError where a definition is faulty, misreads a sample, takes what it should refuse, or
+             has a name that is taken
     """
-    found = [_one(path) for path in sorted(folder.glob("*.yaml"))]
+    found: list[tuple[int, TextFormat]] = []
+    for path in sorted(folder.glob("*.yaml")):
+        preference, form = _one(path, is_own=is_own)
+        if form.name in taken or any(form.name == other.name for _, other in found):
+            what = f"the name {form.name!r} is taken"
+            raise _faulty(path, what, "another format has it; reports could not tell them apart", "rename it")
+        found.append((preference, form))
     return tuple(form for _, form in sorted(found, key=lambda pair: pair[0]))
 
 
-def _one(path: Path) -> tuple[int, TextFormat]:
-    text = declared.load(path, known=_KEYS, required=("format", "title", "url", "samples", "refuses"))
-    form = _from_fields(text, path) if "line" in text or "json" in text else _from_log_format(text, path)
-    _hold_to_samples(form, text["samples"], path)
-    _hold_to_refusals(form, text["refuses"], path)
-    return int(text.get("preference", 1)), form
+def _one(path: Path, *, is_own: bool) -> tuple[int, TextFormat]:
+    entries = declared.load(path, known=KEYS, required=("format", "title", "url", "samples", "refuses"))
+    try:
+        text = declared_format(entries)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        what = f"{path.name} is not what a format looks like"
+        raise _faulty(
+            path, what, f"{key}: {first['msg']}", "see the formats that travel with the code"
+        ) from None
+    form = _from_log_format(text, path) if text.log_format else _from_fields(text, path)
+    form = replace(form, is_own=is_own)
+    try:
+        _hold_to_samples(form, text.samples, path)
+        _hold_to_refusals(form, text.refuses, path)
+    except pl.exceptions.PolarsError as error:  # of a pattern under extract:, or the form of a time
+        why = " ".join(str(error).split())
+        raise _faulty(path, f"format {form.name!r} cannot be used", why, "correct fields:") from error
+    return text.preference, form
 
 
-def _from_log_format(text: Mapping[str, Any], path: Path) -> TextFormat:
-    form = compiled(Directive(text["format"], "default", str(text.get("log_format", ""))))
+def _from_log_format(text: Declared, path: Path) -> TextFormat:
+    form = compiled(Directive(text.format, "default", text.log_format))
     if isinstance(form, str):
         raise _faulty(
-            path, f"format {text['format']!r} cannot be read", form, "write line:, json: or log_format:"
+            path, f"format {text.format!r} cannot be read", form, "write line:, json: or log_format:"
         )
-    return TextFormat(text["format"], text["title"], form.pattern, form.readings)
+    return TextFormat(text.format, text.title, form.pattern, form.readings)
 
 
-def _from_fields(text: Mapping[str, Any], path: Path) -> TextFormat:
-    name = text["format"]
+def _from_fields(text: Declared, path: Path) -> TextFormat:
+    name = text.format
+    if bool(text.line) == bool(text.json_paths):
+        what = f"format {name!r} does not say how a line looks"
+        raise _faulty(path, what, "one of line:, json: and log_format: does", "write one of them")
     readings = []
-    for group, columns in (text.get("fields") or {}).items():
-        if "line" in text and f"(?P<{group}>" not in text["line"]:
+    for group, columns in text.fields.items():
+        if text.line and f"(?P<{group}>" not in text.line:
             raise _faulty(
                 path, f"format {name!r} reads a group that is not in its line", group, "name it there"
             )
@@ -71,19 +95,15 @@ def _from_fields(text: Mapping[str, Any], path: Path) -> TextFormat:
                 raise _faulty(
                     path, f"format {name!r} gives {column!r}", f"columns are {known}", "use one of them"
                 )
-            readings += [reading(column, group, one) for one in (how if isinstance(how, list) else [how])]
-    paths = {*(text.get("fields") or {}), *text.get("json", ())}
+            readings += [
+                Reading(column, group, **vars(one)) for one in (how if isinstance(how, list) else [how])
+            ]
+    paths = {*text.fields, *text.json_paths}
     if within := sorted(one for one in paths if any(other.startswith(f"{one}.") for other in paths)):
         what = f"format {name!r} reads {within[0]!r} as a value and as an object"
         raise _faulty(path, what, "a path that others go on from holds no text or number", "take it out")
     form = TextFormat(
-        name,
-        text["title"],
-        text.get("line", ""),
-        tuple(readings),
-        text.get("comment", ""),
-        tuple(text.get("json", ())),
-        bool(text.get("last_resort", False)),
+        name, text.title, text.line, tuple(readings), text.comment, tuple(text.json_paths), text.last_resort
     )
     try:
         pl.Series([""]).str.extract_groups(form.pattern)
@@ -100,9 +120,9 @@ def _from_fields(text: Mapping[str, Any], path: Path) -> TextFormat:
     return form
 
 
-def _hold_to_samples(form: TextFormat, samples: Sequence[Mapping[str, Any]], path: Path) -> None:
+def _hold_to_samples(form: TextFormat, samples: Sequence[Sample], path: Path) -> None:
     for number, sample in enumerate(samples, start=1):
-        rows, rejects = parse(_lines(sample["line"]), form, _SAMPLED)
+        rows, rejects = parse(_lines(sample.line), form, _SAMPLED)
         if rejects.height:
             why = rejects["reason"][0]
             raise _faulty(
@@ -110,7 +130,7 @@ def _hold_to_samples(form: TextFormat, samples: Sequence[Mapping[str, Any]], pat
             )
         given = rows.drop("line").row(0, named=True)
         read = {column: value for column, value in given.items() if value is not None}
-        says = {column: _utc(value) for column, value in sample["gives"].items()}
+        says = {column: _utc(value) for column, value in sample.gives.items()}
         for column in sorted(read.keys() | says.keys()):
             if read.get(column) != says.get(column):
                 raise _faulty(
@@ -121,11 +141,11 @@ def _hold_to_samples(form: TextFormat, samples: Sequence[Mapping[str, Any]], pat
                 )
 
 
-def _hold_to_refusals(form: TextFormat, refuses: Sequence[Mapping[str, str]], path: Path) -> None:
+def _hold_to_refusals(form: TextFormat, refuses: Sequence[Refused], path: Path) -> None:
     for number, refused in enumerate(refuses, start=1):
-        if parse(_lines(refused["line"]), form)[0].height:
+        if parse(_lines(refused.line), form)[0].height:
             what = f"format {form.name!r} takes line {number} of those it should refuse"
-            raise _faulty(path, what, refused["why"], "make line: stricter")
+            raise _faulty(path, what, refused.why, "make line: stricter")
 
 
 def _lines(text: str) -> pl.DataFrame:

@@ -41,11 +41,12 @@ class Found:
     runner_up: str = ""
 
 
-def survey(inputs: Sequence[str], formats: Sequence[TextFormat] | None = None) -> list[Found]:
+def survey(inputs: Sequence[str], formats: Sequence[TextFormat] = ()) -> list[Found]:
     """Every file of the INPUTs in order, and what it is; nothing is left out silently but hidden files.
 
     inputs   files, folders (read recursively) and globs
-    formats  access-log formats besides the log_format directives among the inputs; else those declared
+    formats  the user's own access-log formats, besides the log_format directives among the inputs and those
+             that travel with the code
     raises   InputError where there is no such file, a file given by name is not readable telemetry, or an
              INPUT holds nothing known
     """
@@ -60,7 +61,7 @@ def survey(inputs: Sequence[str], formats: Sequence[TextFormat] | None = None) -
                 seen.add(real)
                 found.append((given, _recognised(path, shown)))
     if any(file.kind == "text" for _, file in found):
-        declared = formats or declared_formats.formats()
+        declared = [*formats, *declared_formats.formats()]
         known = list(dict.fromkeys([*_directives(file for _, file in found), *declared]))
         found = [
             (given, _as_access_log(file, known) if file.kind == "text" else file) for given, file in found

@@ -31,6 +31,8 @@ class TextFormat:
     comment   lines that begin with it are no records; "": there are none
     needs     of JSON lines: paths that every line must hold; readings then name paths, as request.uri
     is_last_resort  taken only where no other format reads as many lines
+    keeps_stamp  a time right before the line, as containers put there too, is part of it
+    is_own    declared by the user: taken before those that travel with the code and read as many lines
     """
 
     name: str
@@ -40,6 +42,8 @@ class TextFormat:
     comment: str = ""
     needs: tuple[str, ...] = ()
     is_last_resort: bool = False
+    keeps_stamp: bool = False
+    is_own: bool = False
 
     @property
     def columns(self) -> frozenset[str]:
@@ -54,7 +58,7 @@ def read(stream: BinaryIO, form: TextFormat, clock: Clock = IN_UTC) -> Iterator[
     """
     source = clock.source if is_counted(form) else ""
     is_large = False
-    for block, bare in wrapped.unwrapped(stream):
+    for block, bare in wrapped.unwrapped(stream, keeps_stamp=form.keeps_stamp):
         if block is not None and bare is None:
             is_large |= len(block.text) >= _LARGE
             made, rejects = (_walked if is_large else _matched)(block, form, clock)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
@@ -74,16 +74,20 @@ def recognise(head: bytes) -> Recognised:
 def which_format(head: bytes, candidates: Sequence[TextFormat]) -> Recognised:
     """The access-log format that reads most of the first lines, at least half of them.
 
-    candidates   likeliest first: where two read equally many lines, the one that gives more columns is taken,
-                 and then the one that stands first
+    candidates   likeliest first: where two read equally many lines, the user's own is taken, then the one
+                 that gives more columns, then the one that stands first
     """
     lines = whole_lines(head)[:LINES]
     texts = wrapped.bare(lines)
-    scored = [(reads(texts, form), not form.is_last_resort, len(form.columns), form) for form in candidates]
-    scored.sort(key=lambda entry: entry[:3], reverse=True)  # stable: the likelier first where they tie
-    read, _, _, best = scored[0]
-    second = next((f"{form.name} ({number})" for number, _, _, form in scored[1:] if number), "")
-    lines = texts.to_list()
+    stamped = wrapped.bare(lines, keeps_stamp=True)
+    scored = [(reads(texts, form), form) for form in candidates]
+    if not stamped.equals(texts):  # the time before the line may be a container's, or the line's own
+        scored += [(reads(stamped, form), replace(form, keeps_stamp=True)) for form in candidates]
+    scored.sort(key=_preference, reverse=True)  # stable: the likelier first where they tie
+    read, best = scored[0]
+    others = ((number, form) for number, form in scored if form.name != best.name)
+    second = next((f"{form.name} ({number})" for number, form in others if number), "")
+    lines = (stamped if best.keeps_stamp else texts).to_list()
     extent = f"{read} of the first {len(lines)} lines"
     if read and read >= _AT_LEAST * len(lines):
         reason = f"{best.title} reads {extent}"
@@ -95,6 +99,11 @@ def which_format(head: bytes, candidates: Sequence[TextFormat]) -> Recognised:
         f"text of no known format; {nearest}",
         "give the nginx configuration with its log_format beside it, or declare the format (--formats DIR)",
     )
+
+
+def _preference(scored: tuple[int, TextFormat]) -> tuple[int, bool, bool, int]:
+    read, form = scored
+    return read, form.is_own, not form.is_last_resort, len(form.columns)
 
 
 def whole_lines(head: bytes) -> list[str]:

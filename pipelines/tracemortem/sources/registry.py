@@ -1,9 +1,11 @@
 """Which reader reads which kind of file."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO
 
+from tracemortem.errors import SettingError
 from tracemortem.sources import (
     clocked,
     declared_formats,
@@ -17,6 +19,7 @@ from tracemortem.sources import (
 from tracemortem.sources.batch import Batch
 from tracemortem.sources.clock import Told, clock
 from tracemortem.sources.find import Found
+from tracemortem.sources.lines import TextFormat
 from tracemortem.sources.opened import opened
 
 _READERS: Mapping[str, Callable[[BinaryIO], Iterator[Batch]]] = {
@@ -61,8 +64,31 @@ def batches(stream: BinaryIO, found: Found, told: Told) -> Iterator[Batch]:
         yield from lines.read(stream, found.text_format, clock(found.path, told))
 
 
-def known() -> tuple[Known, ...]:
-    """Every format that is read, for `tracemortem formats`."""
+def is_zone_told(found: Found) -> bool:
+    """Whether the format writes times without a zone, so that the user's counts."""
+    if found.text_format is not None:
+        return any(reading.zone == "local" for reading in found.text_format.readings)
+    return found.format in clocked.ZONELESS
+
+
+def own_formats(folder: Path) -> tuple[TextFormat, ...]:
+    """The user's own access-log formats, a YAML file each; none may have the name of one that is known.
+
+    raises   DefinitionError for a faulty one, SettingError if there is none
+    """
+    found = declared_formats.load(folder, {one.name for one in known()}, is_own=True)
+    if not found:
+        raise SettingError(
+            f"{folder} holds no format",
+            where="--formats",
+            why="there is no .yaml file in it" if folder.is_dir() else "it is no folder",
+            fix="name the folder in which the .yaml files of your formats lie",
+        )
+    return found
+
+
+def known(own: Sequence[TextFormat] = ()) -> tuple[Known, ...]:
+    """Every format that is read, for `tracemortem formats`. own: those of the user, besides."""
     return (
         Known(
             "otlp_json_lines",
@@ -83,5 +109,5 @@ def known() -> tuple[Known, ...]:
         Known("events_json_lines", "events", "events as JSON lines with time, kind and text"),
         Known("nginx:NAME", "access_log", "any nginx log_format directive found among the inputs"),
         Known("apache:NAME", "access_log", "any Apache LogFormat directive found among the inputs"),
-        *(Known(form.name, "access_log", form.title) for form in declared_formats.formats()),
+        *(Known(form.name, "access_log", form.title) for form in (*own, *declared_formats.formats())),
     )

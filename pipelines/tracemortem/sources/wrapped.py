@@ -27,8 +27,11 @@ _BEFORE = {
 }
 
 
-def layers(texts: pl.Series) -> tuple[str, ...]:
-    """What is around the lines, outermost first: docker, cri, kubectl, compose, syslog, stamp, colours."""
+def layers(texts: pl.Series, *, keeps_stamp: bool = False) -> tuple[str, ...]:
+    """What is around the lines, outermost first: docker, cri, kubectl, compose, syslog, stamp, colours.
+
+    keeps_stamp   a time right before the line is its own
+    """
     seen = texts.filter(texts.str.strip_chars() != "").head(_LOOKED_AT)
     frame = pl.DataFrame({"text": seen}, schema={"text": pl.String()}).with_row_index("line", 1)
     frame = frame.cast({"line": pl.UInt64()})
@@ -36,11 +39,15 @@ def layers(texts: pl.Series) -> tuple[str, ...]:
     while len(found) < _DEEPEST and (kind := _outermost(frame["text"])):
         found.append(kind)
         frame = _without(frame, kind).select("line", "text")
+    if keeps_stamp and found and found[-1] == "stamp":
+        found.pop()
     return tuple(found)
 
 
-def unwrapped(stream: BinaryIO) -> Iterator[tuple[Block | None, pl.DataFrame | None]]:
-    """The blocks of a stream and their lines, bare: columns line, text and at.
+def unwrapped(
+    stream: BinaryIO, *, keeps_stamp: bool = False
+) -> Iterator[tuple[Block | None, pl.DataFrame | None]]:
+    """The blocks of a stream and their lines, bare: columns line, text and at. keeps_stamp: as of `layers`.
 
     The lines are None where nothing is around them: they are bare as they stand in the block. `at` tells when
     a line was taken down; it is null where nothing around the line says so.
@@ -55,7 +62,8 @@ def unwrapped(stream: BinaryIO) -> Iterator[tuple[Block | None, pl.DataFrame | N
             yield block, pending.clear()
             continue
         if around is None:
-            around = layers(blocks.lines(block)["text"].head(_LOOKED_AT * 2))
+            texts = blocks.lines(block)["text"].head(_LOOKED_AT * 2)
+            around = layers(texts, keeps_stamp=keeps_stamp)
         if not around:
             yield block, None
             continue
@@ -65,11 +73,11 @@ def unwrapped(stream: BinaryIO) -> Iterator[tuple[Block | None, pl.DataFrame | N
         yield None, _peeled(pending, around, is_last=True)[0]
 
 
-def bare(texts: Sequence[str]) -> pl.Series:
+def bare(texts: Sequence[str], *, keeps_stamp: bool = False) -> pl.Series:
     """Lines without what is around them, for a look at the beginning of a file."""
     lines = pl.DataFrame({"text": texts}, schema={"text": pl.String()}).with_row_index("line", 1)
     lines = lines.cast({"line": pl.UInt64()})
-    around = layers(lines["text"])
+    around = layers(lines["text"], keeps_stamp=keeps_stamp)
     return _peeled(lines, around, is_last=True)[0]["text"] if around else lines["text"]
 
 

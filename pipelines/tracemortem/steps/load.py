@@ -9,10 +9,11 @@ import orjson
 import polars as pl
 
 from tracemortem import __version__
-from tracemortem.settings import Settings, instant, networks
+from tracemortem.settings import Settings, networks
 from tracemortem.sources import addresses, find
 from tracemortem.sources.clock import Told
 from tracemortem.steps import opened, take
+from tracemortem.steps.look import found_files, told
 from tracemortem.steps.recall import recall
 from tracemortem.steps.take import Taken
 from tracemortem.warehouse import ledger
@@ -24,9 +25,7 @@ def load(settings: Settings) -> float:
 
     raises   InputError for what cannot be read as what it is, WarehouseError if the file is in use
     """
-    found = find.survey(settings.inputs)
-    start = None if settings.start is None else instant(settings.start, settings.timezone, "--start")
-    told = Told(start, settings.every_s, settings.timezone)
+    found = found_files(settings)
     with opened.store(settings) as store:
         store.begin_run(
             started_at=opened.now(),
@@ -34,7 +33,7 @@ def load(settings: Settings) -> float:
             settings=orjson.dumps(asdict(settings)).decode(),
         )
         store.record_thresholds(opened.thresholds(settings))
-        counts = _load_all(store, found, told, {Path(given) for given in settings.inputs})
+        counts = _load_all(store, found, told(settings), {Path(given) for given in settings.inputs})
         ledger.mark_replaced(store)
         _addresses(store, networks(settings.trusted_proxies))
     records = sum(count.records for count in counts)

@@ -1,13 +1,17 @@
 """What files are and hold, without loading them."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from tracemortem.errors import InputError
+from tracemortem.settings import Settings, instant
 from tracemortem.sources import find, registry
+from tracemortem.sources.clock import Told
+from tracemortem.sources.recognise import LINES
 from tracemortem.warehouse.load import stretch
 
 _SHOWN = 3
@@ -17,7 +21,9 @@ _SHOWN = 3
 class Inspected:
     """One file: what it is taken for and why, and what reading it gives.
 
-    rejects      how many records could not be read; reasons: the first of them, `line N: reason`
+    runner_up    the access-log format that came second, and how many of the first lines it reads; "": none
+    rejects      how many records could not be read; reasons: the first three of them, `line N: reason`
+    zone         what times were taken for that are written without a zone; "": the format has none such
     clock        where the times come from of records that carry none; "": all carry theirs
     names        of each column of spans: the attributes it was taken from, and by how many
     first_rows   up to three rows of each table that it fills
@@ -27,11 +33,13 @@ class Inspected:
     kind: str
     format: str
     reason: str
+    runner_up: str
     rows: int
     rejects: int
     reasons: tuple[str, ...]
     first_at: datetime | None
     last_at: datetime | None
+    zone: str
     clock: str
     names: dict[str, dict[str, int]]
     first_rows: dict[str, list[dict[str, Any]]]
@@ -53,8 +61,12 @@ class Inspected:
             f"{_shown(self.path)}",
             f"  is      {self.format if self.kind != 'skipped' else 'skipped'} ({_shown(self.reason)})",
         ]
+        if self.runner_up:
+            lines.append(f"  next    {_shown(self.runner_up)}, by lines among the first {LINES}")
         if self.kind not in {"skipped", "log_format"}:
             lines.append(f"  holds   {self.rows:,} rows, {self.rejects:,} rejects, {span}")
+        if self.zone:
+            lines.append(f"  zone    {self.zone}, where times are written without one (--tz)")
         if self.clock:
             lines.append(f"  times   from {self.clock}")
         lines += [
@@ -69,15 +81,15 @@ class Inspected:
         return "\n".join(lines)
 
 
-def inspect(inputs: tuple[str, ...]) -> Iterator[Inspected]:
+def inspect(settings: Settings) -> Iterator[Inspected]:
     """Every file of the inputs; each is read whole, in batches.
 
     raises   InputError for what cannot be read; and, after the last file, for the first that is taken for
              telemetry and holds no row
     """
     empty = []
-    for file in find.survey(inputs):
-        found = _inspected(file)
+    for file in found_files(settings):
+        found = _inspected(file, told(settings))
         yield found
         if is_without_rows(file, found.rows):
             empty.append(no_row(file, found.reasons[0] if found.reasons else ""))
@@ -100,12 +112,25 @@ def no_row(file: find.Found, why: str) -> InputError:
     )
 
 
-def formats() -> tuple[dict[str, str], ...]:
-    """The formats known."""
-    return tuple({"format": one.name, "reads": one.kind, "title": one.title} for one in registry.known())
+def formats(own: str | None) -> tuple[dict[str, str], ...]:
+    """The formats known, and those in the user's folder."""
+    added = () if own is None else registry.own_formats(Path(own))
+    return tuple({"format": one.name, "reads": one.kind, "title": one.title} for one in registry.known(added))
 
 
-def _inspected(file: find.Found) -> Inspected:
+def found_files(settings: Settings) -> Sequence[find.Found]:
+    """Every file of the inputs, and what it is; raises as find.survey and registry.own_formats do."""
+    own = () if settings.formats is None else registry.own_formats(Path(settings.formats))
+    return find.survey(settings.inputs, own)
+
+
+def told(settings: Settings) -> Told:
+    """What the user says of times that files leave out."""
+    start = None if settings.start is None else instant(settings.start, settings.timezone, "--start")
+    return Told(start, settings.every_s, settings.timezone)
+
+
+def _inspected(file: find.Found, told: Told) -> Inspected:
     rows = rejects = 0
     clock = ""
     reasons: list[str] = []
@@ -113,7 +138,7 @@ def _inspected(file: find.Found) -> Inspected:
     last: datetime | None = None
     shown: dict[str, list[dict[str, Any]]] = {}
     used: Counter[tuple[str, str]] = Counter()
-    for batch in registry.read(file) if file.kind != "skipped" else ():
+    for batch in registry.read(file, told):
         rows, rejects = rows + batch.stored, rejects + batch.rejects.height
         clock = clock or batch.clock
         used.update(batch.names)
@@ -132,11 +157,13 @@ def _inspected(file: find.Found) -> Inspected:
         file.kind,
         file.format,
         file.reason,
+        file.runner_up,
         rows,
         rejects,
         tuple(reasons),
         first,
         last,
+        told.timezone if registry.is_zone_told(file) else "",
         clock,
         _by_column(used),
         shown,
