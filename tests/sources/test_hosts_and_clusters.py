@@ -152,3 +152,9 @@ def test_each_is_told_by_its_content(tmp_path: Path, text: str, known: str, stor
     (tmp_path / "a").write_text(text)
     (found,) = survey([str(tmp_path)])
     assert (found.format, sum(batch.stored for batch in read(found))) == (known, stored)
+
+
+def test_half_a_surrogate_pair_in_an_event_costs_nothing_but_itself():
+    text = json.dumps({"reason": "OOM", "message": "a\ud800b", "lastTimestamp": "2026-02-03T11:02:07Z"})
+    (batch,) = kubernetes_events.read(io.BytesIO(text.encode()))
+    assert (batch.stored, batch.rows["event"]["text"].to_list()) == (1, ["a?b"])

@@ -19,6 +19,18 @@ def form() -> TextFormat:
     return found
 
 
+def test_a_time_beyond_all_reason_is_a_reject_and_costs_nothing_else():
+    (alb,) = [one for one in formats() if one.name == "aws_alb"]
+    line = (
+        "https 2026-02-03T11:02:11.865000Z app/llm/490d 203.0.113.9:44740 10.1.0.4:8000 0.010 "
+        f'{"7" * 40} 3.510 200 200 811 5120 "POST https://llm.example:443/v1 HTTP/1.1" "a" - - - "-" "-" "-" '
+        '1 2026-02-03T11:02:07.655000Z "forward" "-" "-" "10.1.0.4:8000" "200" "-" "-" TID_9\n'
+    )
+    (batch,) = read(io.BytesIO((line + line.replace("7" * 40, "0.690")).encode()), alb)
+    assert batch.rejects["reason"].to_list() == [f"answer gives no ttft_s: {'7' * 40}"]
+    assert batch.rows["access"]["duration_s"].to_list() == [4.21]
+
+
 def test_the_rows_have_the_declared_columns_in_order():
     (batch,) = read(io.BytesIO(b"200 1770116527.000\n"), form())
     columns = {name: column.dtype for name, column in record("access").items()}

@@ -275,3 +275,12 @@ def test_every_span_that_zipkin_gives_is_stored_or_lacks_a_time(path: Path):
         )
         for span in is_timed
     ]
+
+
+def test_an_end_that_is_missing_is_a_reject_also_where_a_batch_has_just_ended(monkeypatch):
+    monkeypatch.setattr(messages, "BLOCK", 1)
+    batches = list(trace_documents.read_zipkin(io.BytesIO(b'[{"traceId": "1f", "id": "a2"}')))
+    assert [reason for batch in batches for reason in batch.rejects["reason"]] == [
+        "no timestamp",
+        "the text ends before the document does",
+    ]

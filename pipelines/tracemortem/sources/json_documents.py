@@ -30,7 +30,17 @@ def documents(raw: bytes) -> Iterator[tuple[int, Any]]:
             yield line, text[start : start + EXCERPT]
             position = len(text) if (end := text.find("\n", start)) < 0 else end
         else:
-            yield line, document
+            yield line, _encodable(document)
+
+
+def _encodable(document: Any) -> Any:
+    """The document without halves of surrogate pairs, which JSON may name and UTF-8 cannot hold."""
+    text = json.dumps(document, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode("utf-8", "replace"))
+    return document
 
 
 def shown(what: object) -> str:

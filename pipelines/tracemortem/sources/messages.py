@@ -28,6 +28,11 @@ class Messages:
         """Whether it is time to make a batch."""
         return self._held >= BLOCK or len(self._lines) + len(self._lost) >= _MOST
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it holds nothing of the file, neither bytes nor messages."""
+        return not (self.taken or self._lines or self._lost)
+
     def add(self, line: int, text: bytes) -> None:
         """Add an envelope: JSON without a line end. line: of its records, ascending, and may come again."""
         self._lines.append(line)

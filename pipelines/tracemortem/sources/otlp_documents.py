@@ -52,7 +52,7 @@ def read(stream: BinaryIO, size: int = BLOCK) -> Iterator[Batch]:
         if messages.is_full:
             yield messages.batch(catalogue)
             messages = Messages()
-    if messages.taken:
+    if not messages.is_empty:
         yield messages.batch(catalogue)
 
 

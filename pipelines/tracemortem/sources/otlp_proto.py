@@ -76,7 +76,7 @@ def _read(frames: Iterator[Frame]) -> Iterator[Batch]:
         if messages.is_full:
             yield messages.batch(catalogue)
             messages = Messages()
-    if messages.taken:
+    if not messages.is_empty:
         yield messages.batch(catalogue)
 
 

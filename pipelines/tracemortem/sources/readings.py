@@ -129,7 +129,8 @@ def _scaled(texts: pl.Series, times: float) -> pl.Series:
 
 def _listed(texts: pl.Series, reading: Reading) -> pl.Series:
     if reading.list == "sum":
-        return (_sum(texts) * reading.times).round(6)  # the parts are in ms: 0.1 + 4.1 is 4.2
+        sums = (_sum(texts) * reading.times).round(6)  # the parts are in ms: 0.1 + 4.1 is 4.2
+        return pl.select(pl.when(sums < _FAR).then(sums)).to_series()
     is_list = texts.str.contains("[, ]").any()
     if reading.list == "last":
         return texts.str.extract(r"(?:^|, | : )([^, ]+)$", 1) if is_list else texts

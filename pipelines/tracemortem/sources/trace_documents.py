@@ -60,7 +60,7 @@ def _read(found: Iterator[Element], convert: _Convert) -> Iterator[Batch]:
         if messages.is_full:
             yield messages.batch(catalogue)
             messages = Messages()
-    if messages.taken:
+    if not messages.is_empty:
         yield messages.batch(catalogue)
 
 
