@@ -1,0 +1,73 @@
+"""Whatever a file holds, it is refused with a sentence, or each of its records is stored or a reject."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fuzz.held import Reference, held, reference
+from fuzz.mutate import KINDS, Damage, damaged
+from fuzz.seeds import seeds
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tracemortem.sources.registry import known
+
+TESTS = Path(__file__).resolve().parents[1]
+CORPUS = TESTS.parents[1] / "shared" / "corpus"
+SEEDS = list(seeds())
+NEED_A_CONFIGURATION = {"nginx:NAME", "apache:NAME"}
+DAMAGES = st.lists(
+    st.builds(
+        Damage,
+        st.sampled_from(sorted(KINDS)),
+        st.integers(0, 1 << 20),
+        st.integers(0, 4000),
+        st.integers(0, 1 << 16),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@pytest.fixture(scope="module")
+def undamaged(tmp_path_factory) -> tuple[Reference, Path]:
+    """How the seeds are read as they are, and a place for the damaged ones."""
+    folder = tmp_path_factory.mktemp("fuzz")
+    return reference(SEEDS, folder), folder / "case"
+
+
+def test_every_format_that_is_read_has_a_seed():
+    assert {seed.format for seed in SEEDS} == {one.name for one in known()} - NEED_A_CONFIGURATION
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(SEEDS), st.sampled_from(SEEDS), DAMAGES, st.booleans())
+def test_a_damaged_file_is_accounted_for_whichever_way_it_is_read(undamaged, seed, other, damages, is_told):
+    known_well, path = undamaged
+    held(damaged(seed.data, damages, other.data), path, known_well, seed.format if is_told else "")
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [pytest.param(1200, marks=pytest.mark.slow), pytest.param(100_000, marks=pytest.mark.soak)],
+)
+def test_of_many_damaged_files_none_is_lost_and_none_takes_long(cases: int):
+    done = subprocess.run(
+        [sys.executable, TESTS / "fuzz" / "run.py", str(cases), str(cases), CORPUS],
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{TESTS.parent / 'pipelines'}:{TESTS}",
+            "POLARS_MAX_THREADS": "1",  # the files are small
+        },
+        capture_output=True,
+        timeout=cases,  # one second each would be far too long
+        check=False,
+    )
+    assert done.stdout, done.stderr.decode()
+    told = json.loads(done.stdout)
+    assert told["failures"] == []
+    assert sum(told["came"].values()) == cases
+    assert told["came"]["read"] > cases / 2
