@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -10,9 +11,11 @@ from fuzz.seeds import Seed
 
 from tracemortem.errors import InputError
 from tracemortem.sources.batch import EXCERPT, REJECTS, Batch
+from tracemortem.sources.clock import Told
 from tracemortem.sources.find import Found, survey
 from tracemortem.sources.registry import read
 
+TOLD = Told(datetime(2026, 2, 3, 11, 2, 7, tzinfo=UTC), 15.0)
 IN_FRAMES = ("otlp_protobuf", "otlp_framed", "otlp_protobuf_bare")  # numbers of frames stand for lines
 PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 SECONDS = 10.0  # for one small file, on a machine that is busy with other work
@@ -30,11 +33,14 @@ def reference(seeds: list[Seed], folder: Path) -> Reference:
     """Read every seed as it is. raises AssertionError where one is not read whole, as its format."""
     found, schemas = {}, {}
     for number, seed in enumerate(seeds):
-        path = folder / f"seed-{number}"
+        path, beside = folder / f"{number}" / "seed", folder / f"{number}" / "seed.conf"
+        path.parent.mkdir()
         path.write_bytes(seed.data)
-        (one,) = survey([str(path)])
+        if seed.beside:
+            beside.write_text(seed.beside)
+        (one, *_) = survey([str(path.parent)])
         assert one.format == seed.format, f"{seed.format} is found to be {one.format}"
-        for batch in read(one):
+        for batch in read(one, TOLD):
             assert not batch.rejects.height, f"{seed.format}: {batch.rejects.to_dicts()}"
             schemas |= {table: rows.schema for table, rows in batch.rows.items()}
         found[seed.format] = one
@@ -52,7 +58,7 @@ def held(data: bytes, path: Path, known: Reference, form: str = "") -> str:
     began = time.perf_counter()
     try:
         found = replace(known.found[form], path=path) if form else survey([str(path)])[0]
-        batches = list(read(found))
+        batches = list(read(found, TOLD))
     except InputError as error:
         return "refused" if all((str(error), error.where, error.why, error.fix)) else "no sentence"
     took = time.perf_counter() - began

@@ -10,7 +10,7 @@ TOKENS = (
     b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"-", b"-1", b"1e999", b"9" * 25, b"-9223372036854775809",
     b"18446744073709551616", b"1.7976931348623157e309", b"0x1F", b"\x1b[0;31m", b"x^", b"\xff\xff\xff\xff",
     b"\0\0\0\x01\x0a", b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"&b;", b"9999-12-31T23:59:59Z", b"0000-00-00",
-    b"::1", b"[::ffff:1.2.3.4]:0", b"'", b"%", b"$", b"*",
+    b" line text at reason round ", b"::1", b"[::ffff:1.2.3.4]:0", b"'", b"%", b"$", b"*",
 )  # fmt: skip
 DEEP = (b"[", b'{"a":', b"\x0a\x7f", b"<a>")
 

@@ -158,3 +158,9 @@ def test_half_a_surrogate_pair_in_an_event_costs_nothing_but_itself():
     text = json.dumps({"reason": "OOM", "message": "a\ud800b", "lastTimestamp": "2026-02-03T11:02:07Z"})
     (batch,) = kubernetes_events.read(io.BytesIO(text.encode()))
     assert (batch.stored, batch.rows["event"]["text"].to_list()) == (1, ["a?b"])
+
+
+def test_a_number_of_absurd_length_costs_its_document_alone():
+    text = f"{json.dumps({**EVENT, 'count': 9})}\n".replace("9}", f"{'9' * 5000}}}") + json.dumps(EVENT)
+    batch = one(text, kubernetes_events.read)
+    assert (batch.stored, batch.rejects.select("line", "reason").rows()) == (1, [(1, "no whole JSON object")])

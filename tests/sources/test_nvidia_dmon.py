@@ -73,9 +73,22 @@ def test_date_and_time_are_those_of_the_zone_told_and_what_has_no_field_is_kept(
     ]
 
 
+def test_a_row_of_nothing_but_dashes_is_no_record_and_yet_part_of_its_tick():
+    idle = PMON.replace("    90    10", "     -     -")
+    batch = one(idle + PMON)
+    assert (batch.records, batch.stored) == (1, 1)
+    assert samples(batch)["at"].unique().to_list() == [AT + timedelta(seconds=1)]
+
+
+@pytest.mark.parametrize("column", ["line", "text", "at", "round", "reason"])
+def test_a_column_may_have_any_name(column: str):
+    batch = one(f"# gpu {column}\n    0    7\n")
+    assert samples(batch).select("name", "value").rows() == [(f"nvidia_smi.dmon.{column}", 7.0)]
+
+
 def test_a_process_keeps_its_command_blanks_and_all():
     batch = one(PMON)
-    assert (batch.records, batch.rejects.height) == (3, 0)
+    assert (batch.records, batch.rejects.height) == (1, 0)
     assert samples(batch).select("name", "value", "field").rows() == [
         ("nvidia_smi.pmon.mem", 10.0, None),
         ("nvidia_smi.pmon.sm", 90.0, None),
@@ -102,6 +115,11 @@ def test_a_process_keeps_its_command_blanks_and_all():
             DATED.replace("12:02:07", "25:02:07"),
             CLOCK,
             "the date and time are no local time: 20260203 25:02:07",
+        ),
+        (
+            HEADER + "    0     no     no     no     no     no     no     no     no\n",
+            CLOCK,
+            "no number in it",
         ),
         (HEADER + "    0      1      1      -      1      1      1      1      1\n", Clock(), "no timestamp"),
     ],

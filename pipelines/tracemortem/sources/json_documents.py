@@ -26,7 +26,7 @@ def documents(raw: bytes) -> Iterator[tuple[int, Any]]:
         line, counted = line + text.count("\n", counted, start), start
         try:
             document, position = decoder.raw_decode(text, start)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # no JSON, or a number of more digits than Python takes
             yield line, text[start : start + EXCERPT]
             position = len(text) if (end := text.find("\n", start)) < 0 else end
         else:
