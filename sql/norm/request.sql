@@ -160,20 +160,36 @@ probed as (
     from joined
 ),
 
--- log lines without spans (sampled traces) belong to the only service there is; with several they are named
--- by host
+-- log lines without spans (sampled traces) belong to the only service there is; with several to the one that
+-- answers for their host wherever both are known, and else they are named by that host
 only_service as (
     select min(service) as service
     from norm.service_name
     where is_seen
     having count(distinct service) = 1
+),
+
+service_of_host as (
+    select
+        probed.host_header,
+        min(service_name.service) as service
+    from probed
+    inner join norm.service_name
+        on
+            coalesce(probed.gateway_service, '') = service_name.gateway_service
+            and coalesce(probed.engine_service, '') = service_name.engine_service
+    where probed.host_header is not null
+    group by probed.host_header
+    having count(distinct service_name.service) = 1
 )
 
 select
     joined.request_key,
     joined.request_id,
     joined.trace_id,
-    coalesce(service_name.service, only_service.service, joined.host_header, 'unnamed') as service,
+    coalesce(
+        service_name.service, only_service.service, service_of_host.service, joined.host_header, 'unnamed'
+    ) as service,
     joined.gateway_service,
     joined.engine_service,
     joined.model,
@@ -224,6 +240,7 @@ left join norm.service_name
         coalesce(joined.gateway_service, '') = service_name.gateway_service
         and coalesce(joined.engine_service, '') = service_name.engine_service
 left join only_service on true
+left join service_of_host on joined.host_header = service_of_host.host_header
 left join norm.client
     on
         case when joined.is_client_from_log then joined.log_peer_address else joined.span_peer_address end

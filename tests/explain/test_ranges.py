@@ -7,7 +7,13 @@ import polars as pl
 from tracemortem.explain.ranges import sources
 from tracemortem.incident import Cause
 
-SETTINGS = {"culprit_share": 0.03, "culprit_sigmas": 5.0, "culprit_lift": 2.0, "void_share": 0.9}
+SETTINGS = {
+    "culprit_share": 0.03,
+    "culprit_sigmas": 5.0,
+    "culprit_lift": 2.0,
+    "culprit_rise": 1.3,
+    "void_share": 0.9,
+}
 SURGE = (Cause("long_context_surge", "primary", "established", "", ()),)
 
 
@@ -125,3 +131,16 @@ def test_without_a_time_before_nobody_is_blamed():
 def test_a_range_of_ipv6_is_written_in_its_shortest_form():
     frame = clients(network("2001:db8:2a:0::/64", 960, 850), network("192.0.2.0/24", 512, 32, 24.0))
     assert culprits(frame) == ["2001:db8:2a::/64"]
+
+
+UNEXPLAINED = (Cause("unknown", "primary", "possible", "", ()),)
+
+
+def test_nobody_is_to_blame_for_an_unexplained_spike_where_the_requests_of_all_hardly_rose():
+    frame = clients(network("203.0.113.0/24", 250, 0, usual=50.0), network("192.0.2.0/24", 1000, 0))
+    assert culprits(frame, UNEXPLAINED) == []
+
+
+def test_who_raised_the_requests_of_all_is_named_also_where_the_spike_is_unexplained():
+    frame = clients(network("203.0.113.0/24", 550, 0, usual=50.0), network("192.0.2.0/24", 1000, 0))
+    assert culprits(frame, UNEXPLAINED) == ["203.0.113.0/24"]

@@ -8,6 +8,7 @@ from ipaddress import IPv4Network, IPv6Network
 import polars as pl
 
 from tracemortem.explain.cover import cover
+from tracemortem.explain.weigh import UNEXPLAINED
 from tracemortem.incident import Cause, Source
 
 
@@ -36,7 +37,7 @@ _LOADS = {
     ),
     "retry_storm": _MANY,
     "traffic_surge": _MANY,
-    "unknown": _MANY,  # whatever it was, a range that suddenly sends more is worth knowing
+    UNEXPLAINED: _MANY,  # whatever it was, a range that suddenly sends more is worth knowing
 }
 _VICTIMS_SHOWN = 10
 _PREFIX_SHARE = 0.01  # of the guilty weight: a range with less is not worth a line in a block list
@@ -50,7 +51,7 @@ def sources(
     """The culprit ranges of an incident's first cause that has any, then the networks that suffered most.
 
     frame     evidence.source of one incident, one row a client
-    settings  culprit_share, culprit_sigmas, culprit_lift, void_share (thresholds.yaml)
+    settings  culprit_share, culprit_sigmas, culprit_lift, culprit_rise, void_share (thresholds.yaml)
     returns   culprits by what they sent, then victims by slow requests; nothing if one network hides all
 
     Culprits are the fewest prefixes that hold the guilty clients and spare the innocent ones. Each sent more
@@ -66,8 +67,16 @@ def sources(
     rest, culprits = frame, list[Source]()
     if kinds:
         load = _LOADS[kinds[0]]
+        if kinds[0] == UNEXPLAINED and not _has_risen(frame, load, settings):
+            return tuple(_victims(frame))
         culprits, rest = _culprits(_settled(frame, load), load, settings)
     return (*culprits, *_victims(rest))
+
+
+def _has_risen(frame: pl.DataFrame, load: _Load, settings: Mapping[str, float]) -> bool:
+    """Whether all clients together sent more than usual: else that some did has not slowed the service."""
+    sent, expected = frame.select(pl.sum(load.sent), pl.sum(load.expected)).row(0)
+    return bool(sent >= settings["culprit_rise"] * expected)
 
 
 def _settled(frame: pl.DataFrame, load: _Load) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from tracemortem.explain.hypothesis import Condition, Hypothesis
 from tracemortem.explain.signals import UNKNOWN, Signal, figure
 from tracemortem.incident import Cause, Evidence, NotCause
 
+UNEXPLAINED = "unknown"  # the kind of a real spike that no hypothesis explains
 _STRENGTH = {"established": 3, "likely": 2, "possible": 1}
 _COVERED_ENOUGH = 0.95  # the contract's bound for clearing a suspect
 _TRAFFIC = ("traffic.requests_per_s", "traffic.clients", "errors.server_error_ratio", "stages.queue_p99_s")
@@ -124,7 +125,7 @@ def unexplained(cleared: Sequence[NotCause], signals: Mapping[str, Signal]) -> C
     else:
         text = f"none of the {len(cleared)} suspicions explains it, and all of them could be tested."
     return Cause(
-        kind="unknown",
+        kind=UNEXPLAINED,
         role="primary",
         verdict="possible",
         text=f"The spike is real, but {text}",
