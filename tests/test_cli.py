@@ -77,6 +77,74 @@ def test_an_input_that_cannot_be_read_is_said_in_four_lines(make, tmp_path, caps
     assert path.name in "".join(lines)
 
 
+@pytest.mark.parametrize("command", ["postmortem", "ingest"])
+def test_a_folder_that_gives_not_one_row_is_refused_and_its_files_are_named(command, tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "events.jsonl").write_text(
+        '{"time": "yesterday", "kind": "deploy", "text": "1"}\n' * 2
+    )
+    (tmp_path / "in" / "spans.jsonl").write_text('{"resourceSpans":[]}\n')
+    place = ("--out", tmp_path / "out") if command == "postmortem" else ("--db", tmp_path / "x.duckdb")
+    for _ in range(2):  # what is refused is refused again
+        code, lines = said(capsys, command, tmp_path / "in", *place, "--quiet")
+        assert (code, lines) == (
+            cli.USERS_TO_FIX,
+            [
+                f"tracemortem: {tmp_path / 'in'} gives no row",
+                f"  where  {tmp_path / 'in'}",
+                "  why    events.jsonl (events_json_lines): all of its 2 records were rejected, the first "
+                "(line 1): time is not RFC 3339: yesterday; "
+                "spans.jsonl (otlp_json_lines): it holds no record",
+                "  fix    check how these files were recorded; if it is of another format, "
+                "see `tracemortem formats` for what is read",
+            ],
+        )
+    assert not (tmp_path / "out" / "report.html").exists()
+    assert not (tmp_path / "x.duckdb").exists()
+
+
+def test_what_an_error_quotes_of_the_data_cannot_steer_the_terminal(tmp_path, capsys):
+    path = tmp_path / "events.jsonl"
+    path.write_text(json.dumps({"time": "\x1b[2J\nroot#", "kind": "deploy", "text": "1"}) + "\n")
+    code, lines = said(capsys, "ingest", path, "--db", tmp_path / "x.duckdb", "--quiet")
+    assert (code, len(lines)) == (cli.USERS_TO_FIX, 4)
+    assert lines[2].endswith(r"time is not RFC 3339: \x1b[2J root#")
+
+
+def test_one_input_that_gives_no_row_is_refused_though_another_gives_some(tmp_path, capsys):
+    for name, text in (("good", spans(3)), ("bad", '{"resourceSpans":[]}\n')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "spans.jsonl").write_text(text)
+    given = ("ingest", tmp_path / "good", tmp_path / "bad", "--db", tmp_path / "x.duckdb", "--quiet")
+    code, lines = said(capsys, *given)
+    assert (code, lines[0]) == (cli.USERS_TO_FIX, f"tracemortem: {tmp_path / 'bad'} gives no row")
+
+
+def test_an_input_of_copies_alone_gives_the_rows_of_what_they_are_copies_of(tmp_path, capsys):
+    for name in ("good", "copies"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "spans.jsonl").write_text(spans(3))
+    given = ("ingest", tmp_path / "good", tmp_path / "copies", "--db", tmp_path / "x.duckdb", "--quiet")
+    assert said(capsys, *given) == (cli.DONE, [])
+
+
+def test_formats_of_logs_without_any_log_are_refused(tmp_path, capsys):
+    conf = tmp_path / "nginx.conf"
+    conf.write_text("log_format llm '$remote_addr [$time_local] $status $request_time';\n")
+    code, lines = said(capsys, "ingest", conf, "--db", tmp_path / "x.duckdb", "--quiet")
+    assert (code, lines[0]) == (cli.USERS_TO_FIX, "tracemortem: the inputs hold no telemetry")
+
+
+def test_a_file_of_a_folder_that_gives_no_row_is_named_in_the_report(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "good.jsonl").write_text(spans(300))
+    (tmp_path / "in" / "bad.jsonl").write_text('{"resourceSpans":[]}\n')
+    assert cli.main(["postmortem", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    quality = json.loads((tmp_path / "out" / "report.json").read_text())["quality"]
+    (found,) = [one for one in quality if one["check"] == "input_without_rows"]
+    assert (found["status"], "bad.jsonl" in found["text"]) == ("warn", True)
+
+
 def test_a_failed_run_leaves_no_file_behind(tmp_path, capsys):
     said(capsys, "postmortem", a_cut_gzip(tmp_path), "--out", tmp_path / "out", "--quiet")
     assert [path.name for path in (tmp_path / "out").glob("*")] == []

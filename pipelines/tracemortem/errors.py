@@ -11,6 +11,11 @@ Faults inside an input do not raise: they are rejects, counted with file, line a
 """
 
 
+def printable(text: str) -> str:
+    """A text that may hold parts of the data: control characters are shown, not sent to the terminal."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
 class TracemortemError(Exception):
     """An error a person can act on: what happened, where, why, and what to do about it."""
 
@@ -22,7 +27,8 @@ class TracemortemError(Exception):
         self.fix = fix
 
     def __str__(self) -> str:
-        return f"{self.what}\n  where  {self.where}\n  why    {self.why}\n  fix    {self.fix}"
+        lines = (self.what, f"  where  {self.where}", f"  why    {self.why}", f"  fix    {self.fix}")
+        return "\n".join(printable(" ".join(line.split("\n"))) for line in lines)
 
 
 class InputError(TracemortemError):

@@ -14,7 +14,7 @@ from pathlib import Path
 from tracemortem.errors import InputError
 from tracemortem.sources.find import survey
 from tracemortem.sources.registry import read
-from tracemortem.steps.look import no_row
+from tracemortem.steps.refuse import no_row
 
 FAMILIES = (
     "otlp",

@@ -94,7 +94,10 @@ def test_a_file_that_is_skipped_is_listed_once_however_often_it_is_offered(folde
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (UNREADABLE * 2, "all of its 2 records were rejected"),
+        (
+            UNREADABLE * 2,
+            "all of its 2 records were rejected, the first (line 1): time is not RFC 3339: yesterday",
+        ),
         ('{"resourceSpans":[]}\n', "it holds no record"),
     ],
 )

@@ -23,6 +23,7 @@ class Found:
     """One file among the INPUTs.
 
     shown        its path relative to its INPUT; for a single file its name
+    given        its INPUT
     kind         otlp, spans, metrics_text, access_log, events, log_format or skipped
     format       what reads it, such as otlp_json_lines, prometheus_text, nginx:llm, nginx_combined
     reason       why it was taken for that, a sentence
@@ -33,6 +34,7 @@ class Found:
 
     path: Path
     shown: str
+    given: str
     kind: str
     format: str
     reason: str
@@ -50,7 +52,7 @@ def survey(inputs: Sequence[str], formats: Sequence[TextFormat] = ()) -> list[Fo
     raises   InputError where there is no such file, a file given by name is not readable telemetry, or an
              INPUT holds nothing known
     """
-    found: list[tuple[str, Found]] = []
+    found: list[Found] = []
     seen: set[Path] = set()
     for given in inputs:
         files = list(_files(given))
@@ -59,16 +61,14 @@ def survey(inputs: Sequence[str], formats: Sequence[TextFormat] = ()) -> list[Fo
         for path, shown in files:
             if (real := path.resolve()) not in seen:
                 seen.add(real)
-                found.append((given, _recognised(path, shown)))
-    if any(file.kind == "text" for _, file in found):
+                found.append(_recognised(path, shown, given))
+    if any(file.kind == "text" for file in found):
         declared = [*formats, *declared_formats.formats()]
-        known = list(dict.fromkeys([*_directives(file for _, file in found), *declared]))
-        found = [
-            (given, _as_access_log(file, known) if file.kind == "text" else file) for given, file in found
-        ]
-    for given in dict.fromkeys(given for given, _ in found):
-        _check(given, [file for of, file in found if of == given])
-    return [file for _, file in found]
+        known = list(dict.fromkeys([*_directives(found), *declared]))
+        found = [_as_access_log(file, known) if file.kind == "text" else file for file in found]
+    for given in dict.fromkeys(file.given for file in found):
+        _check(given, [file for file in found if file.given == given])
+    return found
 
 
 def _files(given: str) -> Iterator[tuple[Path, str]]:
@@ -119,32 +119,43 @@ def _is_hidden(path: Path, root: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
-def _recognised(path: Path, shown: str) -> Found:
+def _recognised(path: Path, shown: str, given: str) -> Found:
+    skipped = Found(path, shown, given, "skipped", "unknown", "")
     if not path.is_file():
         is_link = path.is_symlink() and path.is_dir()
         why = "a link to a folder is not followed" if is_link else "it is no file that can be read"
-        return Found(path, shown, "skipped", "unknown", why, "give it as an INPUT of its own")
+        return replace(skipped, reason=why, fix="give it as an INPUT of its own")
     try:
         beginning = head(path)
         if len(beginning) >= HEAD and b"\n" not in beginning:
             beginning = head(path, _LONG_LINE)
     except OSError as error:
-        why = f"it cannot be opened: {error.strerror}"
-        return Found(path, shown, "skipped", "unknown", why, "check its permissions")
+        return replace(skipped, reason=f"it cannot be opened: {error.strerror}", fix="check its permissions")
     except InputError as error:
-        return Found(path, shown, "skipped", "unknown", f"{error.what}: {error.why}", error.fix)
-    return _found(path, shown, recognise(beginning))
+        return replace(skipped, reason=f"{error.what}: {error.why}", fix=error.fix)
+    return _found(skipped, recognise(beginning))
 
 
 def _as_access_log(file: Found, candidates: Sequence[TextFormat]) -> Found:
     what = which_format(head(file.path), candidates)
     if what.kind == "skipped" and file.fix:  # it is known better why, such as for JSON
         return replace(file, kind="skipped")
-    return _found(file.path, file.shown, what)
+    return _found(file, what)
 
 
-def _found(path: Path, shown: str, what: Recognised) -> Found:
-    return Found(path, shown, what.kind, what.format, what.reason, what.fix, what.text_format, what.runner_up)
+def _found(file: Found, what: Recognised) -> Found:
+    """The file as what it was recognised for."""
+    return Found(
+        file.path,
+        file.shown,
+        file.given,
+        what.kind,
+        what.format,
+        what.reason,
+        what.fix,
+        what.text_format,
+        what.runner_up,
+    )
 
 
 def _directives(files: Iterable[Found]) -> Iterator[TextFormat]:

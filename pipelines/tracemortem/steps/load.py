@@ -15,6 +15,7 @@ from tracemortem.sources.clock import Told
 from tracemortem.steps import opened, take
 from tracemortem.steps.look import found_files, told
 from tracemortem.steps.recall import recall
+from tracemortem.steps.refuse import refuse_empty
 from tracemortem.steps.take import Taken
 from tracemortem.warehouse import ledger
 from tracemortem.warehouse.store import Store
@@ -23,7 +24,8 @@ from tracemortem.warehouse.store import Store
 def load(settings: Settings) -> float:
     """Load every input that is not loaded yet; returns the share of all their records that are rejects.
 
-    raises   InputError for what cannot be read as what it is, WarehouseError if the file is in use
+    raises   InputError for what cannot be read as what it is, and for an INPUT that gives no row;
+             WarehouseError if the file is in use
     """
     found = found_files(settings)
     with opened.store(settings) as store:
@@ -47,6 +49,7 @@ def _load_all(store: Store, found: Sequence[find.Found], told: Told, named: Cont
     """
     taken: dict[int, Taken] = {}
     claimed: dict[int, find.Found] = {}
+    loaded: list[tuple[find.Found, int]] = []
     for file in found:
         store.forget_skipped(file.shown)
         if file.kind == "skipped":
@@ -54,8 +57,11 @@ def _load_all(store: Store, found: Sequence[find.Found], told: Told, named: Cont
             continue
         recalled = recall(store, file, claimed)
         state, is_named = recalled.state, file.path in named
+        if state is not None:
+            loaded.append((file, state.file_id))
         if state is None:
             one = take.anew(store, file, recalled, told, is_named=is_named)
+            loaded.append((file, one.file_id))
         elif recalled.how == "part":
             take.skip(store, file, f"it is the beginning of {state.path}, of which more was read")
             continue
@@ -70,6 +76,7 @@ def _load_all(store: Store, found: Sequence[find.Found], told: Told, named: Cont
                 why = f"it is the beginning of {file.shown}, of which more was read"
                 take.skip(store, claimed[state.file_id], why)
         taken[one.file_id], claimed[one.file_id] = one, file
+    refuse_empty(store, loaded)
     return list(taken.values())
 
 

@@ -7,11 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tracemortem.errors import InputError
+from tracemortem.errors import printable
 from tracemortem.settings import Settings, instant
 from tracemortem.sources import find, registry
 from tracemortem.sources.clock import Told
 from tracemortem.sources.recognise import LINES
+from tracemortem.steps.refuse import is_without_rows, no_row
 from tracemortem.warehouse.load import stretch
 
 _SHOWN = 3
@@ -58,26 +59,25 @@ class Inspected:
         """For people; control characters of the data are shown, not sent to the terminal."""
         span = "no times" if self.first_at is None else f"{self.first_at:%F %T}Z to {self.last_at:%F %T}Z"
         lines = [
-            f"{_shown(self.path)}",
-            f"  is      {self.format if self.kind != 'skipped' else 'skipped'} ({_shown(self.reason)})",
+            f"{printable(self.path)}",
+            f"  is      {self.format if self.kind != 'skipped' else 'skipped'} ({printable(self.reason)})",
         ]
         if self.runner_up:
-            lines.append(f"  next    {_shown(self.runner_up)}, by lines among the first {LINES}")
+            lines.append(f"  next    {printable(self.runner_up)}, by lines among the first {LINES}")
         if self.kind not in {"skipped", "log_format"}:
             lines.append(f"  holds   {self.rows:,} rows, {self.rejects:,} rejects, {span}")
         if self.zone:
             lines.append(f"  zone    {self.zone}, where times are written without one (--tz)")
         if self.clock:
             lines.append(f"  times   from {self.clock}")
-        lines += [
-            f"  name    {column} from {', '.join(f'{_shown(name)} ({rows:,})' for name, rows in of.items())}"
-            for column, of in self.names.items()
-        ]
-        lines += [f"  reject  {_shown(reason)}" for reason in self.reasons]
+        for column, of in self.names.items():
+            used = ", ".join(f"{printable(name)} ({rows:,})" for name, rows in of.items())
+            lines.append(f"  name    {column} from {used}")
+        lines += [f"  reject  {printable(reason)}" for reason in self.reasons]
         for table, rows in self.first_rows.items():
             for row in rows:
                 known = {name: value for name, value in row.items() if value is not None}
-                lines.append(f"  {table:<7} {_shown(', '.join(f'{k}={v}' for k, v in known.items()))}")
+                lines.append(f"  {table:<7} {printable(', '.join(f'{k}={v}' for k, v in known.items()))}")
         return "\n".join(lines)
 
 
@@ -95,21 +95,6 @@ def inspect(settings: Settings) -> Iterator[Inspected]:
             empty.append(no_row(file, found.reasons[0] if found.reasons else ""))
     if empty:
         raise empty[0]
-
-
-def is_without_rows(file: find.Found, rows: int) -> bool:
-    """Whether a file that is taken for telemetry gives none."""
-    return rows == 0 and file.kind not in {"skipped", "log_format"}
-
-
-def no_row(file: find.Found, why: str) -> InputError:
-    """What is said of such a file. why: what happened to its records; "": there were none."""
-    return InputError(
-        f"{file.shown} gives no row",
-        where=str(file.path),
-        why=f"taken for {file.format}, since {file.reason}; {why or 'it holds no record'}",
-        fix="leave it out; or, if it is another format, see `tracemortem formats` for what is read",
-    )
 
 
 def formats(own: str | None) -> tuple[dict[str, str], ...]:
@@ -179,7 +164,3 @@ def _by_column(used: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
 
 def _plain(value: object) -> object:
     return value if value is None or isinstance(value, (bool, int, float, str, list)) else str(value)
-
-
-def _shown(text: str) -> str:
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)

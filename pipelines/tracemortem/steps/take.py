@@ -11,8 +11,8 @@ from tracemortem.sources.apart import are_lines_apart, is_record_a_line
 from tracemortem.sources.clock import Told
 from tracemortem.sources.content import Followed, file_sha256
 from tracemortem.sources.opened import opened
-from tracemortem.steps.look import is_without_rows, no_row
 from tracemortem.steps.recall import Recalled
+from tracemortem.steps.refuse import refuse_without_rows
 from tracemortem.warehouse import ledger
 from tracemortem.warehouse.ledger import State
 from tracemortem.warehouse.load import Load
@@ -86,7 +86,8 @@ def same(store: Store, file: find.Found, recalled: Recalled, state: State, *, is
         "select records, rejects from meta.input where file_id = $1", [state.file_id]
     )
     taken = Taken(state.file_id, int(str(records)), int(str(rejects)))
-    _refuse_without_rows(file, taken, is_named=is_named)
+    if is_named:
+        refuse_without_rows(store, file, taken.file_id, taken.records - taken.rejects)
     return taken
 
 
@@ -147,16 +148,10 @@ def _read(
     content = stream.rest()
     if recalled.packed is None:  # it may have grown since it was found
         into.sha256, into.size = content.sha256, content.length
-    taken = Taken(into.file_id, into.records, into.rejected)
-    _refuse_without_rows(file, taken, is_named=is_named)
+    if is_named:  # who names a file wants it read; of one in a folder the report says that it gave none
+        refuse_without_rows(store, file, into.file_id, into.stored)
     ledger.note(store, into, location=_place(file), content=astuple(content), beginning=recalled.beginning)
-    return taken
-
-
-def _refuse_without_rows(file: find.Found, taken: Taken, *, is_named: bool) -> None:
-    """Who names a file wants it read; of one that lay in a folder the report says that it gave none."""
-    if is_named and is_without_rows(file, taken.records - taken.rejects):
-        raise no_row(file, f"all of its {taken.rejects:,} records were rejected" if taken.rejects else "")
+    return Taken(into.file_id, into.records, into.rejected)
 
 
 def _place(file: find.Found) -> str:
