@@ -13,7 +13,10 @@ UV     ?= uv
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+PEERS  := $(VENV)/.peers
 SAMPLE := data_samples/seed_night
+
+COMPILED := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 
 # Nothing that runs here phones home, and Prefect keeps its database inside the checkout.
 export DO_NOT_TRACK := 1
@@ -38,8 +41,8 @@ quick: lint types ## lint, types and the fast tests, in under two minutes
 soak: lint types ## every test, with the full figures
 	$(BIN)/python -m pytest
 
-bench: $(READY) ## wall time, CPU time and memory of a postmortem
-	$(BIN)/python tests/bench/postmortem_cost.py $(SAMPLE) $(wildcard ../shared/incidents/seed_incident)
+bench: $(READY) $(PEERS) ## wall time, CPU time and memory of what is slow, beside other tools
+	$(BIN)/python tests/bench/every.py $(SAMPLE) $(wildcard ../shared/incidents/seed_incident)
 
 corpus: $(READY) ## what becomes of every real file in ../shared/corpus, into docs/corpus.md
 	$(BIN)/python tests/corpus/judged.py ../shared/corpus docs/corpus.md
@@ -57,9 +60,9 @@ format: $(READY) ## what ruff and sqlfluff can mend by themselves
 	$(BIN)/ruff format .
 	$(BIN)/sqlfluff fix sql
 
-lock: ## requirements.lock anew, from pyproject.toml (needs uv)
-	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-annotate --no-header -o requirements.lock
+lock: ## both locks anew, from pyproject.toml (needs uv)
+	$(UV) pip compile pyproject.toml --group dev $(COMPILED) -o requirements.lock
+	$(UV) pip compile --group bench -c requirements.lock $(COMPILED) -o requirements-bench.lock
 
 clean: ## what runs leave behind
 	rm -rf demo out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .prefect
@@ -74,4 +77,9 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+# What `make bench` compares with, beside the rest: the product never imports it.
+$(PEERS): $(READY) requirements-bench.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements-bench.lock
 	@touch $@

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -45,14 +45,30 @@ def measure(name: str, command: Sequence[str | Path], runs: int = RUNS) -> Cost:
 
     raises   CalledProcessError where it fails, unless its exit code is UNAVAILABLE
     """
-    taken = []
-    for _ in range(runs):
-        *figures, said, code = _run(command)
-        if code == UNAVAILABLE:
-            return Cost(name, None, None, None, said)
-        taken.append(figures)
-    wall, cpu, peak = map(median, zip(*taken, strict=True))
-    return Cost(name, wall, cpu, peak, said)
+    return in_turn({name: command}, runs)[0]
+
+
+def in_turn(commands: Mapping[str, Sequence[str | Path]], runs: int = RUNS) -> list[Cost]:
+    """Run commands some times, in rounds: what else the machine does meanwhile falls on all of them alike.
+
+    raises   as measure does
+    """
+    taken: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
+    said: dict[str, str] = {}
+    for number in range(1, runs + 1):
+        for name, command in commands.items():
+            if name in said and not taken[name]:
+                continue  # it could not run
+            *figures, said[name], code = _run(command)
+            if code != UNAVAILABLE:
+                taken[name].append(figures)
+            sys.stderr.write(f"{name}, run {number} of {runs}: {_figure(figures[0])} s, {said[name]}\n")
+    return [
+        Cost(name, *map(median, zip(*taken[name], strict=True)), said[name])
+        if taken[name]
+        else Cost(name, None, None, None, said[name])
+        for name in commands
+    ]
 
 
 def table(costs: Iterable[Cost], *, size_mb: float | None = None) -> str:
