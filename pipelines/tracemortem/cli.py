@@ -103,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     postmortem.add_argument("--from", dest="time_from", metavar="TIME", help="leave out requests before")
     postmortem.add_argument("--to", dest="time_to", metavar="TIME", help="leave out requests from then on")
     postmortem.add_argument("--window", metavar="FROM/TO", help="diagnose this window in any case")
+    postmortem.add_argument("--annotations", metavar="FILE", help="what you know of incidents: a YAML file")
     postmortem.set_defaults(command=_postmortem)
 
     ingest = commands.add_parser(
@@ -164,6 +165,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         start=given.start,
         every_s=given.every,
         formats=given.formats,
+        annotations=getattr(given, "annotations", None),
         trusted_proxies=given.trusted_proxies,
         overrides=tuple(given.set),
         max_rejects=given.max_rejects,

@@ -1,7 +1,7 @@
 """The words rooms share. Instants are UTC datetimes, durations seconds, shares 0 to 1; None is not known."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,54 @@ class Impact:
     errors: int | None
 
 
+# By so much may a start move when detection or its data change, and an incident still be the one that was
+# named by its id.
+_DRIFT = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What somebody who knows says of an incident.
+
+    said        how the incident is named: its id, or service and window
+    start, end  of that window; end None where it is named by its id, which tells the start
+    verdict     confirmed or dismissed; None: as it is found
+    cause       kind of cause; None: as it is found
+    author      who says so; None: not told
+    note        why
+    """
+
+    said: str
+    service: str
+    start: datetime
+    end: datetime | None
+    verdict: str | None
+    cause: str | None
+    author: str | None
+    note: str
+
+    @property
+    def words(self) -> str:
+        """Who says so, and why, as a clause."""
+        return f"by {self.author}: {self.note}" if self.author else f"by hand: {self.note}"
+
+    def fits(self, service: str, start: datetime, end: datetime | None) -> bool:
+        """Whether it speaks of the incident of that service from start to end; end None: still going on."""
+        if service != self.service:
+            return False
+        if self.end is None:
+            return start - _DRIFT <= self.start and (end is None or self.start < end)
+        return start < self.end and (end is None or end > self.start)
+
+
 @dataclass(frozen=True)
 class Spike:
-    """A stretch in which a service's latency stood far above its own past. end None: still going on."""
+    """A stretch in which a service's latency stood far above its own past. end None: still going on.
+
+    is_given    somebody said when it was; its start and end are not measured
+    has_risen   False: given, and nothing rose in it
+    annotation  Annotation.said of what was said of it; None: nothing
+    """
 
     service: str
     status: str
@@ -145,6 +190,14 @@ class Spike:
     baseline_end: datetime
     baseline_from: str
     reason: str
+    is_given: bool = False
+    has_risen: bool = True
+    annotation: str | None = None
+
+    @property
+    def incident_id(self) -> str:
+        """Its start and its service, as in 20260424T0217Z-ember-query."""
+        return f"{self.start:%Y%m%dT%H%MZ}-{self.service}"
 
 
 @dataclass(frozen=True)
@@ -172,6 +225,7 @@ class Incident:
     mitigation: tuple[Mitigation, ...] = ()
     alerts: tuple[Alert, ...] = ()
     decomposition: Split | None = None
+    annotation: Annotation | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from tracemortem.settings import Settings
 from tracemortem.steps import answer, look
+from tracemortem.steps.annotations import annotate
 from tracemortem.steps.detect import detect
 from tracemortem.steps.explain import explain
 from tracemortem.steps.load import load
@@ -103,6 +104,7 @@ def postmortem(settings: Settings, step: Step = plain) -> Outcome:
     with taken(settings.checked()):
         discard(settings)  # what a run that was killed left behind
         try:
+            step(annotate)(settings)  # first, as a mistake in that file is the user's to mend
             rejected = step(load)(settings)
             requests = step(model)(settings)
             step(detect)(settings)

@@ -26,6 +26,7 @@ class Settings:
     every_s          seconds from one such sample to the next; None: not said
     trusted_proxies  CIDRs whose X-Forwarded-For is believed
     formats          folder with access-log formats of the user's own, a YAML file each; None: none
+    annotations      YAML file with what people who know say of incidents; None: what an earlier run was told
     overrides        NAME=VALUE of thresholds
     max_rejects      share of records that may be rejected before the run ends with exit code 3
     """
@@ -41,6 +42,7 @@ class Settings:
     every_s: float | None = None
     trusted_proxies: str = ""
     formats: str | None = None
+    annotations: str | None = None
     overrides: tuple[str, ...] = ()
     max_rejects: float = 0.01
 
@@ -63,7 +65,7 @@ class Settings:
     def checked(self) -> "Settings":
         """The same settings; raises SettingError for the first that makes no sense."""
         named = [*(("INPUT", path) for path in self.inputs), ("--out", self.out), ("--db", self.db)]
-        named.append(("--formats", self.formats))
+        named += [("--formats", self.formats), ("--annotations", self.annotations)]
         for option, path in named:
             if path == "":
                 raise SettingError(

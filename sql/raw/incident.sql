@@ -13,6 +13,9 @@
 -- baseline_from   -    how the baseline was chosen
 -- recording_end   UTC  end of what was recorded of the service
 -- reason          -    why it is, or is not, an incident
+-- is_given        -    whether its start and end were given, not measured
+-- has_risen       -    false where it was given, and nothing rose in it
+-- annotation      -    meta.annotation.said of what was said of it; null: nothing
 
 create table if not exists raw.incident (
     incident_id varchar not null,
@@ -27,5 +30,8 @@ create table if not exists raw.incident (
     baseline_end timestamptz,
     baseline_from varchar,
     recording_end timestamptz,
-    reason varchar
+    reason varchar,
+    is_given boolean,
+    has_risen boolean,
+    annotation varchar
 )

@@ -1,5 +1,6 @@
 """A window that the user gives: whose it is, what it is compared with, and whether anything rose in it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -7,6 +8,7 @@ import pytest
 
 from tracemortem.detect.given import given
 from tracemortem.errors import SettingError
+from tracemortem.incident import Spike
 
 BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -103,3 +105,38 @@ def test_a_window_without_anything_beside_it_is_refused(watch, window):
 def test_a_recording_without_requests_is_refused(watch):
     with pytest.raises(SettingError):
         given(steady(0, 0, 1.0), watch, minute(0), minute(10))
+
+
+def a_spike(first: int, last: int | None) -> Spike:
+    return Spike(
+        service="chat", status="candidate", start=minute(first), end=None if last is None else minute(last),
+        onset_earliest=minute(first), onset_latest=minute(first), metric="request_latency_p99",
+        baseline_start=minute(0), baseline_end=minute(0), baseline_from="", reason="",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("busy", "usual"),
+    [
+        ([], (60, 120)),
+        ([(80, 100)], (100, 120)),  # an incident before the window
+        ([(110, 140)], (50, 110)),  # the window is a part of an incident
+        ([(70, 90), (110, None)], (90, 110)),
+    ],
+)
+def test_what_lies_in_another_spike_is_not_compared_with(watch, busy, usual):
+    requests = pl.concat([steady(0, 120, 1.0), steady(120, 130, 3.0), steady(130, 200, 1.0)])
+    [spike] = given(requests, watch, minute(120), minute(130), [a_spike(*one) for one in busy])
+    assert (spike.baseline_start, spike.baseline_end) == (minute(usual[0]), minute(usual[1]))
+
+
+def test_where_all_before_is_a_spike_the_quiet_time_after_is_compared_with(watch):
+    requests = steady(0, 200, 1.0)
+    [spike] = given(requests, watch, minute(20), minute(30), [a_spike(0, 40), a_spike(80, 90)])
+    assert (spike.baseline_start, spike.baseline_end) == (minute(40), minute(80))
+
+
+def test_the_spikes_of_another_service_do_not_matter(watch):
+    other = replace(a_spike(80, 100), service="embed")
+    [spike] = given(steady(0, 200, 1.0), watch, minute(120), minute(130), [other])
+    assert (spike.baseline_start, spike.baseline_end) == (minute(60), minute(120))

@@ -126,3 +126,31 @@ def test_what_lies_outside_from_and_to_is_not_looked_at(recorded: Path):
     (recorded / "in" / "spans.jsonl").write_text(spans(180, [(20, 35), (120, 135)]))
     found = report(recorded, "--from", minute(60), "--to", minute(175))["incidents"]
     assert [incident["start"] for incident in found] == [minute(120)]
+
+
+def test_what_somebody_says_of_an_incident_goes_over_what_was_found_also_in_later_runs(recorded: Path):
+    (recorded / "in" / "spans.jsonl").write_text(spans(150, [(60, 80)]))
+    said = recorded / "annotations.yaml"
+    said.write_text(
+        "annotations:\n"
+        "  - {incident: 20260302T0100Z-chat, verdict: dismissed, by: Jo, note: load test}\n"
+        "  - {service: chat, window: 2026-03-02T02:00Z/2026-03-02T02:10Z, verdict: confirmed, "
+        "cause: retry_storm, note: clients called}\n"
+    )
+    db = ("--db", str(recorded / "x.duckdb"))
+    first = report(recorded, *db, "--annotations", str(said))
+    again = report(recorded, *db)
+    found = [(entry["start"], entry["status"], entry["annotation"]) for entry in first["incidents"]]
+    assert found == [
+        (minute(60), "candidate", {"verdict": "dismissed", "cause": None, "by": "Jo", "note": "load test"}),
+        (
+            minute(120),
+            "confirmed",
+            {"verdict": "confirmed", "cause": "retry_storm", "by": None, "note": "clients called"},
+        ),
+    ]
+    assert [(c["kind"], c["role"]) for c in first["incidents"][1]["causes"]] == [("retry_storm", "primary")]
+    assert again["incidents"] == first["incidents"]
+    text = (recorded / "out" / "report.md").read_text()
+    assert "Dismissed by Jo: load test" in text
+    assert "| Said | confirmed, by hand: clients called |" in text

@@ -8,7 +8,7 @@ import orjson
 import pytest
 from jsonschema import ValidationError
 
-from tracemortem.incident import Diagnosis
+from tracemortem.incident import Annotation, Diagnosis
 from tracemortem.report.document import checked, document, encoded
 
 MADE = datetime.fromisoformat("2026-03-11T08:00:00+00:00")
@@ -43,8 +43,8 @@ def test_a_report_without_incidents_holds_too():
 
 def test_an_incident_has_the_fields_of_the_contract_in_its_order(told):
     assert " ".join(first(told)) == (
-        "id service status start end onset metric baseline peak peak_minute baseline_from reason impact"
-        " causes not_causes sources segments decomposition timeline mitigation what_if alerts"
+        "id service status start end onset metric baseline peak peak_minute baseline_from reason annotation"
+        " impact causes not_causes sources segments decomposition timeline mitigation what_if alerts"
     )
 
 
@@ -156,3 +156,9 @@ def test_a_field_may_be_added(told):
     report = report_of(told)
     report["incidents"][0]["error_budget"] = None
     assert checked(report) is report
+
+
+def test_what_somebody_said_of_an_incident_is_told_with_who_and_why(told):
+    said = Annotation("x", "chat", told.diagnosis.incidents[0].start, None, "confirmed", None, "Jo", "felt")
+    found = first(told.with_incident(annotation=said))
+    assert found["annotation"] == {"verdict": "confirmed", "cause": None, "by": "Jo", "note": "felt"}

@@ -11,7 +11,7 @@ import orjson
 from jsonschema import Draft202012Validator
 
 from tracemortem.folders import folder
-from tracemortem.incident import Cause, Diagnosis, Evidence, Incident, Split
+from tracemortem.incident import Annotation, Cause, Diagnosis, Evidence, Incident, Split
 
 SCHEMA = "tracemortem.report/1"
 
@@ -75,6 +75,7 @@ def _incident(incident: Incident) -> dict[str, Any]:
         "peak_minute": _instant(incident.peak_minute),
         "baseline_from": _text(incident.baseline_from),
         "reason": _text(incident.reason),
+        "annotation": None if incident.annotation is None else _annotation(incident.annotation),
         "impact": _plain(asdict(incident.impact)),
         "causes": [_cause(cause) for cause in incident.causes],
         "not_causes": [
@@ -101,6 +102,15 @@ def _incident(incident: Incident) -> dict[str, Any]:
         ],
         "what_if": [],
         "alerts": [_plain(asdict(alert)) for alert in incident.alerts],
+    }
+
+
+def _annotation(annotation: Annotation) -> dict[str, Any]:
+    return {
+        "verdict": annotation.verdict,
+        "cause": annotation.cause,
+        "by": None if annotation.author is None else _text(annotation.author),
+        "note": _text(annotation.note),
     }
 
 

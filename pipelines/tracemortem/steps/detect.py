@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import polars as pl
 
 from tracemortem import settings as options
+from tracemortem.detect.annotated import annotated
 from tracemortem.detect.given import given
 from tracemortem.detect.spikes import spikes
 from tracemortem.detect.watches import READ, watches
@@ -12,6 +13,7 @@ from tracemortem.incident import Spike
 from tracemortem.progress import stage
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
+from tracemortem.steps.annotations import kept
 from tracemortem.warehouse.store import Store
 
 _WATCHED = """
@@ -32,6 +34,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "onset_earliest": pl.Datetime("us", "UTC"), "onset_latest": pl.Datetime("us", "UTC"),
     "baseline_start": pl.Datetime("us", "UTC"), "baseline_end": pl.Datetime("us", "UTC"),
     "baseline_from": pl.String, "recording_end": pl.Datetime("us", "UTC"), "reason": pl.String,
+    "is_given": pl.Boolean, "has_risen": pl.Boolean, "annotation": pl.String,
 }  # fmt: skip
 
 
@@ -41,10 +44,13 @@ def detect(settings: Settings) -> int:
         requests = store.frame(_REQUESTS, _bounds(settings))
         numbers = opened.values(settings)
         watch = watches(overrides={name: numbers[name] for name in READ})["request_latency"]
-        if settings.window is None:
-            found = spikes(requests, watch)
-        else:
-            found = given(requests, watch, *options.span(settings.window, settings.timezone))
+        said = kept(store)
+        found = annotated(spikes(requests, watch), said, requests, watch)
+        if settings.window is not None:
+            start, end = options.span(settings.window, settings.timezone)
+            [spike] = given(requests, watch, start, end, busy=found)
+            own = [one for one in said if one.fits(spike.service, spike.start, spike.end)]
+            found = annotated([spike], own, requests, watch)
         ends = dict(requests.group_by("service").agg(pl.col("started_at").max()).iter_rows())
         rows = [_row(spike, ends[spike.service]) for spike in found]
         store.replace("raw.incident", pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
@@ -55,11 +61,6 @@ def detect(settings: Settings) -> int:
 def watched(store: Store, settings: Settings) -> int:
     """How many requests detection looks at."""
     return int(str(store.scalar(f"select count(*) {_WATCHED}", _bounds(settings))))
-
-
-def incident_id(spike: Spike) -> str:
-    """Its start and its service, as in 20260424T0217Z-ember-query."""
-    return f"{spike.start:%Y%m%dT%H%MZ}-{spike.service}"
 
 
 def _bounds(settings: Settings) -> dict[str, datetime | None]:
@@ -77,8 +78,8 @@ def _row(spike: Spike, last_arrival: datetime) -> tuple[object, ...]:
     # whole minutes: the recording ends with the minute of the last arrival
     recording_end = last_arrival.replace(second=0, microsecond=0) + timedelta(minutes=1)
     return (
-        incident_id(spike), spike.service, spike.status, spike.metric, spike.start, spike.end,
+        spike.incident_id, spike.service, spike.status, spike.metric, spike.start, spike.end,
         spike.onset_earliest, spike.onset_latest, spike.baseline_start, spike.baseline_end,
         spike.baseline_from,
-        recording_end, spike.reason,
+        recording_end, spike.reason, spike.is_given, spike.has_risen, spike.annotation,
     )  # fmt: skip

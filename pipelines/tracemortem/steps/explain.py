@@ -15,13 +15,15 @@ from tracemortem.explain.aftermath import mitigations, timeline
 from tracemortem.explain.alerts import Rule, alerts, read_rules
 from tracemortem.explain.hypothesis import Hypothesis, read_all
 from tracemortem.explain.ranges import sources
+from tracemortem.explain.relabel import relabelled
 from tracemortem.explain.signals import Signal, figures, signals
 from tracemortem.explain.split import split
 from tracemortem.explain.weigh import citations, unexplained, verdicts
-from tracemortem.incident import Diagnosis, Impact, Incident, InputFile, QualityCheck, Spike
+from tracemortem.incident import Annotation, Diagnosis, Impact, Incident, InputFile, QualityCheck, Spike
 from tracemortem.progress import stage
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
+from tracemortem.steps.annotations import kept, unmatched
 from tracemortem.warehouse import check, header
 from tracemortem.warehouse.build import build
 from tracemortem.warehouse.store import Store
@@ -40,12 +42,13 @@ def explain(settings: Settings) -> int:
     values = opened.values(settings)
     with opened.store(settings) as store, stage("explanation"):
         build(store, folders.folder("sql"), values, ("evidence",))
-        incidents = tuple(_incidents(store, values, is_given=settings.window is not None))
+        said = kept(store)
+        incidents = tuple(_incidents(store, values, said))
         diagnosis = Diagnosis(
             *_window(store),
             timezone=settings.timezone,
             inputs=tuple(_inputs(store)),
-            quality=tuple(_quality(store, values)),
+            quality=(*_quality(store, values), *unmatched(said, incidents)),
             incidents=incidents,
         )
         store.replace(
@@ -83,13 +86,16 @@ def suspicions(notes: Mapping[str, Mapping[str, object]]) -> tuple[Hypothesis, .
     return hypotheses
 
 
-def _incidents(store: Store, values: Mapping[str, float], *, is_given: bool) -> Iterator[Incident]:
+def _incidents(
+    store: Store, values: Mapping[str, float], annotations: Sequence[Annotation]
+) -> Iterator[Incident]:
     notes = {table: meanings(table, values) for table in SIGNAL_TABLES}
     hypotheses = suspicions(notes)
     recorders: Mapping[str, str] = yaml.safe_load(
         (folders.definitions("explain", "recorders.yaml")).read_text(encoding="utf-8")
     )
     frames = {table: store.frame(f"from evidence.{table} order by all") for table in SIGNAL_TABLES}
+    said = {annotation.said: annotation for annotation in annotations}
     rules = read_rules(folders.definitions("explain", "rules.yaml"))
     for row in store.frame("from raw.incident order by started_at, incident_id").to_dicts():
         measured = {
@@ -97,7 +103,8 @@ def _incidents(store: Store, values: Mapping[str, float], *, is_given: bool) -> 
             for table, frame in frames.items()
             for signal in signals(table, frame, notes[table], row["incident_id"])
         }
-        yield _incident(store, row, measured, hypotheses, recorders, rules, values, is_given=is_given)
+        own = said.get(row["annotation"])
+        yield _incident(store, row, measured, hypotheses, recorders, rules, values, own)
 
 
 def _incident(
@@ -108,8 +115,7 @@ def _incident(
     recorders: Mapping[str, str],
     rules: Sequence[Rule],
     values: Mapping[str, float],
-    *,
-    is_given: bool,
+    annotation: Annotation | None,
 ) -> Incident:
     own = {"id": row["incident_id"]}
     spike = Spike(
@@ -124,16 +130,21 @@ def _incident(
         baseline_end=row["baseline_end"],
         baseline_from=row["baseline_from"],
         reason=row["reason"],
+        is_given=row["is_given"],
+        has_risen=row["has_risen"],
+        annotation=row["annotation"],
     )
     impact = store.frame("from evidence.impact where incident_id = $id", own).to_dicts()[0]
     recovery = store.frame("from evidence.recovery where incident_id = $id order by all", own)
     worst = store.frame(_WORST_MINUTE, own).to_dicts()
     peak = worst[0] if worst else {"minute": None, "p99_s": None}
     causes, not_causes = verdicts(hypotheses, measured, recorders)
-    has_risen = not (is_given and spike.status == "candidate")
-    if not causes and has_risen:
+    if not causes and spike.has_risen:
         causes = (unexplained(not_causes, measured),)
-    is_artifact = bool(causes) and causes[0].kind == "clock_skew_artifact"
+    if annotation is not None:
+        causes, not_causes = relabelled(causes, not_causes, annotation)
+    is_said = annotation is not None and annotation.verdict is not None
+    is_artifact = bool(causes) and causes[0].kind == "clock_skew_artifact" and not is_said
     networks = store.frame("from evidence.source where incident_id = $id order by is_ipv4, client_bits", own)
     return Incident(
         id=row["incident_id"],
@@ -159,19 +170,20 @@ def _incident(
         causes=causes,
         not_causes=not_causes,
         # where nothing rose, nobody is to blame for it and nobody suffered
-        sources=sources(networks, causes, values) if has_risen else (),
+        sources=sources(networks, causes, values) if spike.has_risen else (),
         timeline=timeline(
             spike,
             peak["minute"],
             peak["p99_s"],
             recovery,
             store.frame(_EARLIER, {**own, "lead_minutes": values["lead_minutes"]}),
-            is_given=is_given,
+            is_given=spike.is_given,
         ),
         mitigation=mitigations(
             recovery, spike, impact["baseline_s"], impact["peak_s"], row["recording_end"], values
         ),
-        decomposition=split(store.frame(_LENGTHS, own), values) if has_risen else None,
+        decomposition=split(store.frame(_LENGTHS, own), values) if spike.has_risen else None,
+        annotation=annotation,
         alerts=alerts(
             rules,
             store.frame(_SIGNALS, {"service": spike.service}),
