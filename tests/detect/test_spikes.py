@@ -246,7 +246,7 @@ def test_the_reason_says_how_slow_for_how_long_and_how_many(traffic, watch):
     (spike,) = spikes(traffic(1, 240, 60, slow=[(100, 130, 3, 1)]), watch)
     assert (spike.status, spike.reason) == (
         "confirmed",
-        "p99 was 7.11 s, 2.76 times what is usual; 30 of 30 minutes were slow, "
+        "p99 was 7.11 s, 2.76 times what is usual in the hours around; 30 of 30 minutes were slow, "
         "with 810 of 1,827 requests (44.3%) beyond the usual p99, where 1% are expected",
     )
 
@@ -269,6 +269,46 @@ def test_the_baseline_stays_clear_of_a_blip_within_the_hour_before(traffic, watc
 def test_the_same_requests_and_watch_give_the_same_spikes(traffic, watch):
     requests = traffic(3, 480, 30, slow=[(100, 130, 3, 0.2), (300, 302, 8, 1)], wander=0.1)
     assert spikes(requests, watch) == spikes(requests, watch)
+
+
+def test_what_only_the_change_points_show_is_a_candidate_that_says_so(traffic):
+    deaf = watches(overrides={"evidence": 1e9})["request_latency"]
+    (spike,) = spikes(traffic(1, 240, 60, slow=[(100, 130, 3, 1)]), deaf)
+    assert (spike.status, windows([spike], "candidate"), spike.reason.split("; ")[-1]) == (
+        "candidate",
+        [(100, 130)],
+        "but the scan of slow requests sees no spike there",
+    )
+
+
+def test_what_only_the_scan_shows_is_a_candidate_that_says_so(traffic):
+    rigid = watches(overrides={"shift_penalty": 1e9})["request_latency"]
+    (spike,) = spikes(traffic(1, 240, 60, slow=[(100, 130, 3, 1)]), rigid)
+    assert (spike.status, spike.reason.split("; ")[-1]) == ("candidate", "but no quantile moved and stayed")
+
+
+NIGHTLY = [(day * 1440 + 120, day * 1440 + 150, 3, 1) for day in range(4)]
+
+
+def test_a_nightly_job_is_no_spike_where_other_nights_show_it(traffic, watch):
+    assert windows(spikes(traffic(1, 4 * 1440, 30, slow=NIGHTLY), watch)) == []
+
+
+def test_a_nightly_job_of_the_only_night_recorded_is_a_spike(traffic, watch):
+    assert near(windows(spikes(traffic(1, 1440, 30, slow=NIGHTLY[:1]), watch)), [(120, 150)])
+
+
+def test_a_spike_among_nightly_jobs_is_found_and_says_what_it_is_compared_with(traffic, watch):
+    found = spikes(traffic(1, 4 * 1440, 30, slow=[*NIGHTLY, (3600, 3640, 3, 1)]), watch)
+    (spike,) = [one for one in found if one.status == "confirmed"]
+    assert near(windows([spike]), [(3600, 3640)])
+    assert "times what is usual at that time on other days; " in spike.reason
+
+
+def test_a_nightly_job_that_is_three_times_as_slow_one_night_is_a_spike(traffic, watch):
+    worse = (2 * 1440 + 120, 2 * 1440 + 150, 9, 1)
+    found = spikes(traffic(1, 4 * 1440, 30, slow=[*NIGHTLY[:2], worse, NIGHTLY[3]]), watch)
+    assert near(windows(found), [worse[:2]])
 
 
 def test_a_number_set_by_the_user_decides(traffic):

@@ -18,9 +18,10 @@ def judged(traffic, watch):
     (arrivals,) = by_service(traffic(1, 240, 60, slow=[(100, 130, 3, 1)]), "latency_s", 720)
     levels = find(arrivals, watch).levels
 
-    def verdict(first, last, *quantiles):
+    def verdict(first, last, *quantiles, disputed=None):
         stretches = tuple(Stretch(first, last, 100.0 * quantile, quantile, 13.5) for quantile in quantiles)
-        return judge(arrivals, watch, levels, Window(first, last, NOWHERE, NOWHERE, False, stretches))
+        window = Window(first, last, NOWHERE, NOWHERE, False, stretches)
+        return judge(arrivals, watch, levels, window, disputed)
 
     return verdict
 
@@ -37,6 +38,14 @@ def test_a_spike_is_named_after_the_highest_quantile_that_suffices(judged):
 def test_a_spike_that_the_highest_quantile_did_not_find_is_named_after_the_strongest(judged):
     verdict = judged(100, 130, 0.9, 0.95)
     assert (verdict.status, verdict.quantile) == ("confirmed", 0.95)
+
+
+def test_a_spike_that_one_method_does_not_see_is_a_candidate_that_says_so(judged):
+    verdict = judged(100, 130, 0.99, disputed="no quantile moved and stayed")
+    assert (verdict.status, verdict.reason.split("; ")[-1]) == (
+        "candidate",
+        "but no quantile moved and stayed",
+    )
 
 
 def test_stretches_ten_minutes_apart_belong_together_and_eleven_do_not():

@@ -35,6 +35,10 @@ class Stretch:
     quantile: float
     odds: float
 
+    def is_near(self, other: "Stretch", minutes: int) -> bool:
+        """Whether two stretches overlap, or lie at most so far apart."""
+        return self.first - other.last <= minutes and other.first - self.last <= minutes
+
 
 def share_at(odds: float, usual: float) -> float:
     """The share whose odds are `odds` times those of the usual share."""

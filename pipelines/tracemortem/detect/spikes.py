@@ -6,7 +6,9 @@ from numpy.typing import NDArray
 
 from tracemortem.detect.arrivals import Arrivals, by_service, utc
 from tracemortem.detect.baseline import baseline
-from tracemortem.detect.stretches import find
+from tracemortem.detect.scan import Stretch
+from tracemortem.detect.shifts import shifts
+from tracemortem.detect.stretches import Findings, find
 from tracemortem.detect.verdict import Verdict, judge
 from tracemortem.detect.watches import Watch
 from tracemortem.detect.windows import Window, windows
@@ -21,9 +23,12 @@ def spikes(requests: pl.DataFrame, watch: Watch) -> list[Spike]:
     returns   one spike for all that the quantiles of a service show at the same time; those of one service
               are apart
 
-    A binomial scan of the requests beyond the usual quantile of their time (see scan), which is taken from
-    the quiet hours around (see usual). So a daily swing to three times the night's latency may be taken for a
-    spike, and what lasts for half of its day or longer for usual.
+    Two methods look: a binomial scan of the requests beyond the usual quantile of their time (see scan), and
+    change points of the quantile itself (see shifts). What both show is confirmed if the numbers of the watch
+    agree, what one shows is a candidate. Usual is what other days show at that time where three were recorded
+    (see season), else what the quiet hours around show (see usual). So in a shorter recording a daily swing
+    to three times the night's latency may be taken for a spike, and what lasts for half of its day or longer
+    for usual.
     """
     parted = by_service(requests, watch.column, watch.number("day_reach_minutes"))
     found = [spike for arrivals in parted for spike in _of(arrivals, watch)]
@@ -33,14 +38,34 @@ def spikes(requests: pl.DataFrame, watch: Watch) -> list[Spike]:
 def _of(arrivals: Arrivals, watch: Watch) -> list[Spike]:
     """The spikes of one service between long silences."""
     findings = find(arrivals, watch)
-    found = windows(arrivals, watch, findings.levels, findings.stretches)
+    shifted = [
+        shift
+        for level in findings.levels.values()
+        for shift in shifts(arrivals, watch, level, findings.quiet)
+    ]
+    apart = int(watch.number("merge_minutes"))
+    alone = [one for one in shifted if not any(one.is_near(scanned, apart) for scanned in findings.stretches)]
+    every = sorted([*findings.stretches, *alone], key=lambda s: (s.first, s.last, s.quantile))
+    found = windows(arrivals, watch, findings.levels, every)
     quiet = findings.quiet.copy()
     for window in found:
         quiet[window.first : window.last] = False
-    judged = [(window, judge(arrivals, watch, findings.levels, window)) for window in found]
+    judged = [
+        (window, judge(arrivals, watch, findings.levels, window, _disputed(window, findings, shifted)))
+        for window in found
+    ]
     return [
         _spike(arrivals, watch, window, verdict, quiet) for window, verdict in judged if verdict is not None
     ]
+
+
+def _disputed(window: Window, findings: Findings, shifted: list[Stretch]) -> str | None:
+    """Which of the two methods does not see a spike there, as a shortfall; None if both do."""
+    if not any(stretch in findings.stretches for stretch in window.stretches):
+        return "the scan of slow requests sees no spike there"
+    if not any(one.first < window.last and window.first < one.last for one in shifted):
+        return "no quantile moved and stayed"
+    return None
 
 
 def _spike(

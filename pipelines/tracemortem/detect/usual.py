@@ -1,7 +1,6 @@
 """What is usual: the latency quantile about each minute, from the quiet minutes near it.
 
-The only place that knows where a baseline comes from. A baseline from the same minute of earlier days would
-be another function with the result of `local_quantile`.
+Of latencies, or of what their season leaves of them (see season).
 """
 
 from dataclasses import dataclass
@@ -103,19 +102,19 @@ def local_quantile(table: Histogram, quantile: float, reach_minutes: int) -> NDA
         todo = np.flatnonzero(np.isnan(found))
         above = np.minimum(block[todo] + reach + 1, blocks)
         below = np.maximum(block[todo] - reach, 0)
-        pool = _between(table.counts, below, above)
+        pool = between(table.counts, below, above)
         requests = pool.sum(axis=1) * (1 - quantile)
         is_all = reach >= blocks
         ample = requests >= (1 if is_all else EXPECTED)
         if not is_all:
-            ample &= _between(table.minutes, below, above) >= QUIET * reach_minutes
+            ample &= between(table.minutes, below, above) >= QUIET * reach_minutes
         found[todo[ample]] = table.quantile(pool[ample], quantile)
         if is_all or not np.isnan(found).any():
             return found
         reach *= 2
 
 
-def _between(counts: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
+def between(counts: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sums over the blocks low to high - 1, one row for each pair."""
     running = np.concatenate([np.zeros((1, *counts.shape[1:]), np.int64), counts.cumsum(axis=0)])
     sums: NDArray[np.int64] = running[high] - running[low]

@@ -31,8 +31,12 @@ class _Case:
     shortfalls: tuple[str, ...]
 
 
-def judge(arrivals: Arrivals, watch: Watch, levels: dict[float, Level], window: Window) -> Verdict | None:
+def judge(
+    arrivals: Arrivals, watch: Watch, levels: dict[float, Level], window: Window, disputed: str | None
+) -> Verdict | None:
     """The verdict on a spike; None if it is slight at every quantile, now that its edges are known.
+
+    disputed  why one of the methods would not call it a spike; None if they agree
 
     One quantile suffices. The spike is named after the highest watched quantile if that suffices, since it is
     what reports are about, else after the one with most evidence.
@@ -46,9 +50,10 @@ def judge(arrivals: Arrivals, watch: Watch, levels: dict[float, Level], window: 
     if not notable:
         return None
     named = max(sufficient or notable, key=lambda case: (case.quantile == watch.quantiles[-1], case.evidence))
-    if sufficient:
+    shortfalls = named.shortfalls or (() if disputed is None else (disputed,))
+    if not shortfalls:
         return Verdict("confirmed", named.quantile, named.text)
-    return Verdict("candidate", named.quantile, f"{named.text}; but {' and '.join(named.shortfalls)}")
+    return Verdict("candidate", named.quantile, f"{named.text}; but {' and '.join(shortfalls)}")
 
 
 def _case(arrivals: Arrivals, watch: Watch, level: Level, window: Window) -> _Case:
@@ -92,7 +97,7 @@ def _case(arrivals: Arrivals, watch: Watch, level: Level, window: Window) -> _Ca
         shortfalls.append(f"without its {spared} worst minutes nothing unusual remains")
     name = f"p{level.quantile * 100:g}"
     text = (
-        f"{name} was {seconds:.3g} s, {ratio:.2f} times what is usual; "
+        f"{name} was {seconds:.3g} s, {ratio:.2f} times what is usual {level.usual_from}; "
         f"{minutes} of {window.last - window.first} minutes were slow, "
         f"with {slow:,} of {requests:,} requests ({slow / requests:.1%}) beyond the usual {name}, "
         f"where {usual:.0%} are expected"
