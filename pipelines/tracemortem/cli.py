@@ -103,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     postmortem.add_argument("--from", dest="time_from", metavar="TIME", help="leave out requests before")
     postmortem.add_argument("--to", dest="time_to", metavar="TIME", help="leave out requests from then on")
     postmortem.add_argument("--window", metavar="FROM/TO", help="diagnose this window in any case")
+    postmortem.add_argument("--baseline", metavar="FROM/TO", help="compare incidents with this time")
     postmortem.add_argument("--annotations", metavar="FILE", help="what you know of incidents: a YAML file")
     postmortem.set_defaults(command=_postmortem)
 
@@ -161,6 +162,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         time_from=getattr(given, "time_from", None),
         time_to=getattr(given, "time_to", None),
         window=getattr(given, "window", None),
+        baseline=getattr(given, "baseline", None),
         timezone=given.tz,
         start=given.start,
         every_s=given.every,

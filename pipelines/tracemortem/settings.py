@@ -21,6 +21,7 @@ class Settings:
     db               the DuckDB file that readers open; None: tracemortem.duckdb in `out`, self-contained
     time_from, time_to  requests that arrived outside are left out of detection; None: no bound
     window           FROM/TO: diagnose this window even if nothing is confirmed in it
+    baseline         FROM/TO: what incidents are compared with; None: quiet time near each of them
     timezone         zone for what people read, and for sources that carry none
     start            when the first sample was taken of files whose samples carry no time; None: not said
     every_s          seconds from one such sample to the next; None: not said
@@ -37,6 +38,7 @@ class Settings:
     time_from: str | None = None
     time_to: str | None = None
     window: str | None = None
+    baseline: str | None = None
     timezone: str = "UTC"
     start: str | None = None
     every_s: float | None = None
@@ -93,8 +95,9 @@ class Settings:
                 why="the second is not after the first",
                 fix="put the earlier time first",
             )
-        if self.window is not None:
-            span(self.window, self.timezone)
+        for option, text in (("--window", self.window), ("--baseline", self.baseline)):
+            if text is not None:
+                span(text, self.timezone, option)
         if self.every_s is not None and not 0 < self.every_s <= _DAY_S:
             raise SettingError(
                 f"--every {self.every_s:g} is no distance between samples",
@@ -145,21 +148,21 @@ def instant(text: str, timezone: str, option: str) -> datetime:
     return found.astimezone(UTC)
 
 
-def span(window: str, timezone: str) -> tuple[datetime, datetime]:
+def span(window: str, timezone: str, option: str = "--window") -> tuple[datetime, datetime]:
     """FROM/TO as two instants in UTC; raises SettingError if it is none, or empty."""
     begins, slash, ends = window.partition("/")
     if not slash:
         raise SettingError(
             f"{window!r} is no window",
-            where="--window",
+            where=option,
             why="a window is two times with a slash between them",
             fix="write it as 2026-04-24T02:17Z/2026-04-24T02:51Z",
         )
-    first, last = instant(begins, timezone, "--window"), instant(ends, timezone, "--window")
+    first, last = instant(begins, timezone, option), instant(ends, timezone, option)
     if last <= first:
         raise SettingError(
             "the window is empty",
-            where=f"--window {window}",
+            where=f"{option} {window}",
             why="it ends before it begins",
             fix="put the earlier time first",
         )

@@ -4,9 +4,9 @@
 -- service  -    service
 -- signal   -    its name, as alert rules cite it
 -- value    -    the figure in the signal's unit: latency_p99_s, block_wait_p99_s s; long_context_ratio,
---               hit_ratio, dram_active_ratio, fragmentation_ratio ratio 0-1; evictions_per_minute 1/min;
---               decode_spread ratio; prefill_tokens_per_s tokens/s. Of replicas and GPUs the highest, but of
---               prefill_tokens_per_s the mean
+--               hit_ratio, dram_active_ratio, fragmentation_ratio ratio 0-1; requests_per_minute,
+--               evictions_per_minute 1/min; decode_spread ratio; prefill_tokens_per_s tokens/s. Of replicas
+--               and GPUs the highest, but of prefill_tokens_per_s the mean
 -- every_s  s    time between two samples of it; null where each request is one
 
 with engine as (
@@ -31,6 +31,16 @@ signals as (
         null::double as every_s
     from mart.latency_minute
     where measured >= 20 -- of fewer, a 99th percentile is their maximum
+
+    union all
+
+    select
+        minute,
+        service,
+        'requests_per_minute' as signal,
+        requests as value,
+        null::double as every_s
+    from mart.latency_minute
 
     union all
 

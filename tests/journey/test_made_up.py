@@ -122,6 +122,16 @@ def test_a_window_that_was_given_is_diagnosed_as_it_is(recorded: Path):
     assert incident["baseline_from"] == "the 60 minutes before the window that was given"
 
 
+def test_incidents_are_compared_with_the_time_that_is_set(recorded: Path):
+    (recorded / "in" / "spans.jsonl").write_text(spans(120, [(60, 80)]))
+    found = report(recorded, "--baseline", f"{minute(90)}/{minute(110)}")["incidents"]
+    window = report(
+        recorded, "--baseline", f"{minute(90)}/{minute(110)}", "--window", f"{minute(62)}/{minute(70)}"
+    )["incidents"]
+    assert {one["baseline_from"] for one in (*found, *window)} == {"the time set with --baseline"}
+    assert window[0]["reason"].endswith("times what it was in the time beside")
+
+
 def test_what_lies_outside_from_and_to_is_not_looked_at(recorded: Path):
     (recorded / "in" / "spans.jsonl").write_text(spans(180, [(20, 35), (120, 135)]))
     found = report(recorded, "--from", minute(60), "--to", minute(175))["incidents"]

@@ -1,11 +1,19 @@
-"""The stretch of quiet minutes that a report shows beside a spike, and why that one."""
+"""The stretch of quiet minutes that a spike is compared with, and why that one."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tracemortem.detect.watches import Watch
+from tracemortem.errors import SettingError
+from tracemortem.incident import Spike
+
+_DAY = 1440
+_EARLIER = (7, 1, 2, 3, 4, 5, 6)  # days: the same day of the week is the most alike, then the nearest
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,9 @@ class Baseline:
 def baseline(
     counts: NDArray[np.int64], quiet: NDArray[np.bool_], *, begins: int, ends: int, watch: Watch
 ) -> Baseline:
-    """The quiet minutes nearest before a spike, else nearest after, else the most there are.
+    """The quiet minutes nearest before a spike, else at the same time on an earlier day, else nearest after.
+
+    Where none of them is ample, the most there are.
 
     counts   requests by minute
     quiet    minutes in no stretch and no spike
@@ -33,17 +43,57 @@ def baseline(
     after = [(ends + first, ends + min(last, first + longest)) for first, last in runs(quiet[ends:])]
     near = [run for run in before if run[1] >= begins - reach]
     later = [run for run in after if run[0] <= ends + reach]
-    for side, choices in (("before", near), ("after", later)):
+    sides = [
+        ("before the spike", near),
+        *((_ago(days), _earlier(quiet, begins, ends, days * _DAY)) for days in _EARLIER),
+        ("after the spike", later),
+    ]
+    for side, choices in sides:
         for first, last in choices:
             requests = int(counts[first:last].sum())
             if last - first >= watch.number("quiet_minutes_least") and requests >= watch.number(
                 "quiet_requests_least"
             ):
-                said = f"the {last - first} quiet minutes {side} the spike ({requests:,} requests)"
-                if side == "after":
+                said = f"the {last - first} quiet minutes {side} ({requests:,} requests)"
+                if choices is not near:
                     said += ", since too little was recorded before it"
                 return Baseline(first, last, said)
     return _meagre(counts, before + after)
+
+
+def stated(
+    spikes: Sequence[Spike], requests: pl.DataFrame, usual: tuple[datetime, datetime], watch: Watch
+) -> list[Spike]:
+    """The spikes, compared with a time that the user sets.
+
+    requests  columns service and started_at (UTC)
+    usual     its from and to
+    raises    SettingError if a service that has a spike has too few requests in that time
+    """
+    start, end = usual
+    within = requests.filter(pl.col("started_at").is_between(start, end, closed="left"))
+    least = int(watch.number("confirmed_requests"))
+    for service in dict.fromkeys(spike.service for spike in spikes):
+        if within.filter(pl.col("service") == service).height < least:
+            raise SettingError(
+                f"{service} cannot be compared with the baseline that was set",
+                where=f"--baseline {start:%FT%TZ}/{end:%FT%TZ}",
+                why=f"fewer than {least} of its requests lie there",
+                fix="give a time inside the recording in which the service was at work as usual",
+            )
+    said = "the time set with --baseline"
+    return [replace(spike, baseline_start=start, baseline_end=end, baseline_from=said) for spike in spikes]
+
+
+def _ago(days: int) -> str:
+    return f"at the same time {days} days earlier" if days > 1 else "at the same time the day before"
+
+
+def _earlier(quiet: NDArray[np.bool_], begins: int, ends: int, ago: int) -> list[tuple[int, int]]:
+    """The quiet runs among the same minutes of an earlier day, the longest first."""
+    first = max(begins - ago, 0)
+    found = [(first + low, first + high) for low, high in runs(quiet[first : max(ends - ago, 0)])]
+    return sorted(found, key=lambda run: (run[0] - run[1], run[0]))
 
 
 def _meagre(counts: NDArray[np.int64], choices: list[tuple[int, int]]) -> Baseline:

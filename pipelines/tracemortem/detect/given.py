@@ -14,13 +14,18 @@ _LEAST_REQUESTS = 20  # of a service in window and baseline, below which a 99th 
 
 
 def given(
-    requests: pl.DataFrame, watch: Watch, start: datetime, end: datetime, busy: Sequence[Spike] = ()
+    requests: pl.DataFrame,
+    watch: Watch,
+    start: datetime,
+    end: datetime,
+    busy: Sequence[Spike] = (),
+    usual: tuple[datetime, datetime] | None = None,
 ) -> list[Spike]:
     """The one spike of a window that the user gives (see compared).
 
     raises    SettingError if no service has requests enough in the window, and before or after it
     """
-    spike = compared(requests, watch, start, end, busy)
+    spike = compared(requests, watch, start, end, busy, usual)
     if spike is None:
         raise SettingError(
             "the window cannot be compared with anything",
@@ -32,12 +37,18 @@ def given(
 
 
 def compared(
-    requests: pl.DataFrame, watch: Watch, start: datetime, end: datetime, busy: Sequence[Spike] = ()
+    requests: pl.DataFrame,
+    watch: Watch,
+    start: datetime,
+    end: datetime,
+    busy: Sequence[Spike] = (),
+    usual: tuple[datetime, datetime] | None = None,
 ) -> Spike | None:
     """The service whose latency rose most between the quiet minutes beside the window and the window itself.
 
     requests  columns service, started_at (UTC) and watch.column (s)
     busy      spikes that were found: no time to compare with
+    usual     from and to of the time to compare with; None: what lies beside the window
     returns   one spike of whole minutes, named after the highest quantile that rose by candidate_ratio:
               confirmed, since the user says so; a candidate if none did, as there is nothing to explain.
               None if no service has requests enough in the window, and before or after it
@@ -46,7 +57,10 @@ def compared(
     quiet = timedelta(minutes=watch.number("quiet_minutes"))
     least = watch.number("candidate_ratio")
     during = _quantiles(_within(requests, first, last), watch)
-    for side, beside in (("before", _before), ("after", _after)):
+    sides = [("before", _before), ("after", _after)]
+    if usual is not None:
+        sides = [("in the time beside", lambda busy, first, last, quiet: usual)]
+    for side, beside in sides:
         free = [
             _within(own, *beside([spike for spike in busy if spike.service == name], first, last, quiet))
             for (name,), own in requests.group_by("service", maintain_order=True)

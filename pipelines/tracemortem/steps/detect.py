@@ -1,15 +1,17 @@
 """Step 3: requests into incidents."""
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 import polars as pl
 
 from tracemortem import settings as options
 from tracemortem.detect.annotated import annotated
+from tracemortem.detect.baseline import stated
 from tracemortem.detect.given import given
 from tracemortem.detect.spikes import spikes
 from tracemortem.detect.watches import READ, watches
-from tracemortem.incident import Spike
+from tracemortem.incident import Annotation, Spike
 from tracemortem.progress import stage
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
@@ -36,6 +38,9 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "baseline_from": pl.String, "recording_end": pl.Datetime("us", "UTC"), "reason": pl.String,
     "is_given": pl.Boolean, "has_risen": pl.Boolean, "annotation": pl.String,
 }  # fmt: skip
+_BUSY: dict[str, pl.DataType | type[pl.DataType]] = {
+    "service": pl.String, "from_at": pl.Datetime("us", "UTC"), "to_at": pl.Datetime("us", "UTC"),
+}  # fmt: skip
 
 
 def detect(settings: Settings) -> int:
@@ -45,17 +50,34 @@ def detect(settings: Settings) -> int:
         numbers = opened.values(settings)
         watch = watches(overrides={name: numbers[name] for name in READ})["request_latency"]
         said = kept(store)
+        usual = (
+            None
+            if settings.baseline is None
+            else options.span(settings.baseline, settings.timezone, "--baseline")
+        )
         found = annotated(spikes(requests, watch), said, requests, watch)
+        store.replace("raw.busy", pl.DataFrame([*_busy(found, said)], schema=_BUSY, orient="row"))
         if settings.window is not None:
             start, end = options.span(settings.window, settings.timezone)
-            [spike] = given(requests, watch, start, end, busy=found)
+            [spike] = given(requests, watch, start, end, found, usual)
             own = [one for one in said if one.fits(spike.service, spike.start, spike.end)]
             found = annotated([spike], own, requests, watch)
+        if usual is not None:
+            found = stated(found, requests, usual, watch)
         ends = dict(requests.group_by("service").agg(pl.col("started_at").max()).iter_rows())
         rows = [_row(spike, ends[spike.service]) for spike in found]
         store.replace("raw.incident", pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
         told.advance(0, requests.height)
     return len(rows)
+
+
+def _busy(spikes: Sequence[Spike], annotations: Sequence[Annotation]) -> Iterator[tuple[object, ...]]:
+    """Every stretch in which a service was not as usual, by what was found and by what is said."""
+    for spike in spikes:
+        yield spike.service, min(spike.onset_earliest, spike.start), spike.end
+    for annotation in annotations:
+        if annotation.end is not None:
+            yield annotation.service, annotation.start, annotation.end
 
 
 def watched(store: Store, settings: Settings) -> int:

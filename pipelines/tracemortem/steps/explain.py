@@ -31,7 +31,7 @@ from tracemortem.warehouse.store import Store
 # The evidence tables with one row an incident, whose columns are signals that hypotheses cite.
 SIGNAL_TABLES = (
     "long_context", "traffic", "outputs", "stages", "errors", "cache", "engine", "memory_bandwidth",
-    "gpu_clock", "gpu_fault", "replicas", "clocks", "mix", "control",
+    "gpu_clock", "gpu_fault", "replicas", "clocks", "mix", "control", "usual",
 )  # fmt: skip
 _PARAMETER = re.compile(r"\$(\w+)")
 DIAGNOSIS = TypeAdapter(Diagnosis)
