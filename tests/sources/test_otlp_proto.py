@@ -133,11 +133,6 @@ def test_frames_are_recognised_by_content(message: TracesData | MetricsData | Lo
     assert recognise(_framed(message.SerializeToString())).format == "otlp_protobuf"
 
 
-def test_the_text_of_the_debug_exporter_is_refused_by_its_name() -> None:
-    told = recognise(b"ResourceSpans #0\nResource SchemaURL: \n    Trace ID       : 0102\n")
-    assert (told.kind, told.format) == ("skipped", "otlp_debug_text")
-
-
 @pytest.mark.parametrize("name", ["trace", "metrics"])
 def test_bare_messages_of_the_corpus_are_read_in_frames(name: str) -> None:
     path = Path("../shared/corpus/otlp/opentelemetry-proto-2024-pb") / f"{name}.protobuf-bin"

@@ -12,6 +12,7 @@ from tracemortem.sources import (
     recognise_metrics,
     recognise_otlp,
     recognise_traces,
+    refused,
     wrapped,
 )
 from tracemortem.sources.apache_format import apache_compiled, apache_directives
@@ -22,7 +23,6 @@ from tracemortem.sources.opened import HEAD, foreign
 LINES = 200
 _AT_LEAST = 0.5
 _STAMP = 10  # digits of a timestamp, with the blank before it
-_DEBUG_TEXT = re.compile(r"^(?:ResourceSpans|ResourceMetrics|ResourceLog) #\d+\s*$")
 _JSON_BEGINS = re.compile(r'\s*(?:\{|\[\s*[\[{"])')  # a line may well begin with [time]
 _SAMPLE = re.compile(
     r"(?:[a-zA-Z_:][a-zA-Z0-9_:.]*)?(?:[ \t]*\{.*\})?[ \t]*[+-]?(?:[0-9.]+(?:e[+-]?[0-9]+)?|inf|nan)"
@@ -64,10 +64,7 @@ def recognise(head: bytes) -> Recognised:
         told = recognise_traces.tell(text)
         return Recognised(*told) if told else _json(lines, text)
     return (
-        _debug_text(lines)
-        or _configuration(text)
-        or _metrics_text(lines)
-        or Recognised("text", "unknown", "text")
+        _configuration(text) or _metrics_text(lines) or _known(text) or Recognised("text", "unknown", "text")
     )
 
 
@@ -127,6 +124,8 @@ def _json(lines: list[str], text: str) -> Recognised:
         return Recognised("events", "events_json_lines", "JSON lines with time, kind and text")
     if recognise_otlp.is_of_documents(text):
         return Recognised("otlp", "otlp_json_documents", "JSON documents of OTLP that are not one a line")
+    if known := _known(text):
+        return known
     document = entries[0] if entries else _parsed(text)
     shown = ", ".join(sorted(document)[:6]) if isinstance(document, dict) and document else ""
     return Recognised(
@@ -137,18 +136,17 @@ def _json(lines: list[str], text: str) -> Recognised:
     )
 
 
+def _known(text: str) -> Recognised | None:
+    """What no reader takes and is known nevertheless: skipped, unless an access-log format reads it."""
+    told = refused.told(text)
+    return Recognised("text", told.name, told.what, told.fix) if told else None
+
+
 def _parsed(text: str) -> object:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-
-
-def _debug_text(lines: list[str]) -> Recognised | None:
-    if not any(_DEBUG_TEXT.search(line) for line in lines[:LINES]):
-        return None
-    why = "the text of the Collector's debug exporter, which is for people and not OTLP"
-    return Recognised("skipped", "otlp_debug_text", why, "record with the Collector's file exporter")
 
 
 def _configuration(text: str) -> Recognised | None:

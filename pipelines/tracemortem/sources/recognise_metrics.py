@@ -50,9 +50,9 @@ _OF_TEXT: Sequence[tuple[re.Pattern[str], Told]] = (
         ),
     ),
 )
-_TSDB = re.compile(r'\A\s*\{\s*"ulid"\s*:')
+_TSDB = re.compile(r'\A\s*\{\s*(?:"version"\s*:\s*\d+,\s*)?"ulid"\s*:')
 _CAPTURE = re.compile(r"^# nvidia_gpu_exporter GPU capture$", re.MULTILINE)
-_COUNTERS = re.compile(r"^DCGM_\w+,\s*(?:gauge|counter|label|histogram)\b", re.MULTILINE)
+_COUNTERS = re.compile(r"^(?:DCGM|dcgm)_\w+,\s*(?:gauge|counter|label|histogram)\b", re.MULTILINE)
 _REFUSED: Sequence[tuple[re.Pattern[str], Told]] = (
     (
         _TSDB,
