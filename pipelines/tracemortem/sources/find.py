@@ -11,8 +11,9 @@ from tracemortem.sources import declared_formats
 from tracemortem.sources.apache_format import apache_compiled, apache_directives
 from tracemortem.sources.lines import TextFormat
 from tracemortem.sources.log_format import compiled, directives
-from tracemortem.sources.opened import HEAD, head
-from tracemortem.sources.recognise import Recognised, recognise, which_format
+from tracemortem.sources.opened import HEAD, foreign, head
+from tracemortem.sources.recognise import JSON_LINES, Recognised, behind_cut, recognise, which_format
+from tracemortem.sources.rotated import neighbours
 
 _WHOLE_CONFIGURATION = 16 << 20
 _LONG_LINE = 4 << 20  # bytes looked at to tell JSON lines from documents without any line end
@@ -66,6 +67,7 @@ def survey(inputs: Sequence[str], formats: Sequence[TextFormat] = ()) -> list[Fo
         declared = [*formats, *declared_formats.formats()]
         known = list(dict.fromkeys([*_directives(found), *declared]))
         found = [_as_access_log(file, known) if file.kind == "text" else file for file in found]
+    found = _in_sets(found)
     for given in dict.fromkeys(file.given for file in found):
         _check(given, [file for file in found if file.given == given])
     return found
@@ -141,6 +143,27 @@ def _as_access_log(file: Found, candidates: Sequence[TextFormat]) -> Found:
     if what.kind == "skipped" and file.fix:  # it is known better why, such as for JSON
         return replace(file, kind="skipped")
     return _found(file, what)
+
+
+def _in_sets(found: Sequence[Found]) -> list[Found]:
+    """The same files; but one that begins with the rest of a record is as the file before it in its set."""
+    files = {file.path: file for file in found}
+    for before, after in neighbours(files):
+        files[after] = _continued(files[before], files[after])
+    return list(files.values())
+
+
+def _continued(before: Found, after: Found) -> Found:
+    if after.format == before.format or not (before.text_format or before.format in JSON_LINES):
+        return after
+    beginning = head(after.path) if after.path.is_file() else b""
+    if (what := behind_cut(beginning)) and what.format == before.format:
+        return _found(after, what)
+    is_one_line = beginning and b"\n" not in beginning.rstrip(b"\n")
+    if not is_one_line or after.format != "unknown" or foreign(beginning):
+        return after
+    why = f"it is taken for the rest of a line of {before.shown}"
+    return replace(after, kind=before.kind, format=before.format, text_format=before.text_format, reason=why)
 
 
 def _found(file: Found, what: Recognised) -> Found:

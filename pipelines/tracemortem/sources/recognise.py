@@ -21,6 +21,7 @@ from tracemortem.sources.log_format import Directive, compiled, directives
 from tracemortem.sources.opened import HEAD, foreign
 
 LINES = 200
+JSON_LINES = {"otlp_json_lines", "events_json_lines"}
 _AT_LEAST = 0.5
 _STAMP = 10  # digits of a timestamp, with the blank before it
 _JSON_BEGINS = re.compile(r'\s*(?:\{|\[\s*[\[{"])')  # a line may well begin with [time]
@@ -50,6 +51,22 @@ class Recognised:
 
 def recognise(head: bytes) -> Recognised:
     """What a file is that begins with these decompressed bytes; `which_format` tells access logs apart."""
+    what = _recognised(head)
+    return (behind_cut(head) or what) if what.kind == "text" else what
+
+
+def behind_cut(head: bytes) -> Recognised | None:
+    """What a file of JSON lines is that begins with the rest of a line, which a rotation cut; else None."""
+    _, _, behind = head.partition(b"\n")
+    if not behind.lstrip().startswith(b"{"):
+        return None
+    what = _recognised(behind)
+    if what.format not in JSON_LINES:
+        return None
+    return replace(what, reason=f"{what.reason}, behind the rest of a line that was cut")
+
+
+def _recognised(head: bytes) -> Recognised:
     if of := otlp_proto.begins(head):
         return Recognised("otlp", *of)
     if strange := foreign(head):

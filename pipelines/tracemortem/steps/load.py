@@ -1,6 +1,6 @@
 """Step 1: files into raw tables, each whole or not at all, each content once."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import asdict
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -12,12 +12,14 @@ from tracemortem import __version__
 from tracemortem.settings import Settings, networks
 from tracemortem.sources import addresses, find
 from tracemortem.sources.clock import Told
+from tracemortem.sources.rotated import neighbours
 from tracemortem.steps import opened, take
 from tracemortem.steps.look import found_files, told
-from tracemortem.steps.recall import recall
+from tracemortem.steps.recall import Recalled, recall
 from tracemortem.steps.refuse import refuse_empty
-from tracemortem.steps.take import Taken
+from tracemortem.steps.rejoin import rejoin
 from tracemortem.warehouse import ledger
+from tracemortem.warehouse.ledger import State
 from tracemortem.warehouse.store import Store
 
 
@@ -35,19 +37,21 @@ def load(settings: Settings) -> float:
             settings=orjson.dumps(asdict(settings)).decode(),
         )
         store.record_thresholds(opened.thresholds(settings))
-        counts = _load_all(store, found, told(settings), {Path(given) for given in settings.inputs})
+        loaded = _load_all(store, found, told(settings), {Path(given) for given in settings.inputs})
         ledger.mark_replaced(store)
         _addresses(store, networks(settings.trusted_proxies))
-    records = sum(count.records for count in counts)
-    return sum(count.rejects for count in counts) / records if records else 0.0
+        return ledger.rejected_share(store, loaded)
 
 
-def _load_all(store: Store, found: Sequence[find.Found], told: Told, named: Container[Path]) -> list[Taken]:
+def _load_all(
+    store: Store, found: Sequence[find.Found], told: Told, named: Container[Path]
+) -> Collection[int]:
     """Every file, each content once: another copy in the same run is noted as skipped.
 
     named    the files given by name, not found in a folder
+    returns  the numbers of those that are read, now or before
     """
-    taken: dict[int, Taken] = {}
+    continued = {after for _, after in neighbours(file.path for file in found)}
     claimed: dict[int, find.Found] = {}
     loaded: list[tuple[find.Found, int]] = []
     for file in found:
@@ -56,28 +60,37 @@ def _load_all(store: Store, found: Sequence[find.Found], told: Told, named: Cont
             take.skip(store, file, file.reason)
             continue
         recalled = recall(store, file, claimed)
-        state, is_named = recalled.state, file.path in named
-        if state is not None:
-            loaded.append((file, state.file_id))
+        state = recalled.state
+        is_named = file.path in named and file.path not in continued  # it may be the end of a record
         if state is None:
-            one = take.anew(store, file, recalled, told, is_named=is_named)
-            loaded.append((file, one.file_id))
-        elif recalled.how == "part":
-            take.skip(store, file, f"it is the beginning of {state.path}, of which more was read")
+            number = take.anew(store, file, recalled, told, is_named=is_named)
+            loaded.append((file, number))
+            claimed[number] = file
             continue
-        elif recalled.how == "same" and state.file_id in claimed:
-            take.skip(store, file, f"it holds the same as {claimed[state.file_id].shown}")
+        number = state.file_id
+        loaded.append((file, number))
+        if why := _counted_elsewhere(recalled, state, claimed):
+            take.skip(store, file, why)
             continue
-        elif recalled.how == "same":
-            one = take.same(store, file, recalled, state, is_named=is_named)
+        if recalled.how == "same":
+            take.same(store, file, recalled, state, is_named=is_named)
         else:
-            one = take.further(store, file, recalled, state, told, is_named=is_named)
-            if state.file_id in claimed:
+            take.further(store, file, recalled, state, told, is_named=is_named)
+            if number in claimed:
                 why = f"it is the beginning of {file.shown}, of which more was read"
-                take.skip(store, claimed[state.file_id], why)
-        taken[one.file_id], claimed[one.file_id] = one, file
-    refuse_empty(store, loaded)
-    return list(taken.values())
+                take.skip(store, claimed[number], why)
+        claimed[number] = file
+    refuse_empty(store, loaded, besides=rejoin(store, claimed, told))
+    return claimed.keys()
+
+
+def _counted_elsewhere(recalled: Recalled, state: State, claimed: Mapping[int, find.Found]) -> str:
+    """Why a file of which something was read is not read further; "" where it is."""
+    if recalled.how == "part":
+        return f"it is the beginning of {state.path}, of which more was read"
+    if recalled.how == "same" and state.file_id in claimed:
+        return f"it holds the same as {claimed[state.file_id].shown}"
+    return ""
 
 
 def _addresses(store: Store, trusted: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """Files and INPUTs that are taken for telemetry and give no row: what is said of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from tracemortem.errors import InputError
 from tracemortem.sources.find import Found
@@ -31,10 +31,11 @@ def refuse_without_rows(store: Store, file: Found, file_id: int, rows: int) -> N
         raise no_row(file, _why(store, file_id))
 
 
-def refuse_empty(store: Store, loaded: Sequence[tuple[Found, int]]) -> None:
+def refuse_empty(store: Store, loaded: Sequence[tuple[Found, int]], *, besides: Container[int]) -> None:
     """Refuse the first INPUT of whose files, taken for telemetry, not one gives a row; or all together.
 
     loaded   the files that are not skipped, each with the number under which its content is in meta.input
+    besides  the numbers of files that need not give any
     raises   InputError that names the first of its files, and why each gives none
     """
     counts = store.run("select file_id, rows from meta.input where kind <> 'skipped'")
@@ -44,7 +45,7 @@ def refuse_empty(store: Store, loaded: Sequence[tuple[Found, int]]) -> None:
         if file.kind != "log_format":
             by_input.setdefault(file.given, {})[file_id] = file
     for given, files in by_input.items():
-        if not any(rows[file_id] for file_id in files):
+        if not any(rows[file_id] or file_id in besides for file_id in files):
             raise _no_row_at_all(given, files, {file_id: _why(store, file_id) for file_id in files})
     if not by_input:
         raise InputError(

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import BinaryIO, cast
 
 from tracemortem.progress import stage
 from tracemortem.sources import find, registry
 from tracemortem.sources.apart import are_lines_apart, is_record_a_line
+from tracemortem.sources.batch import Batch
 from tracemortem.sources.clock import Told
 from tracemortem.sources.content import Followed, file_sha256
 from tracemortem.sources.opened import opened
@@ -19,17 +20,8 @@ from tracemortem.warehouse.load import Load
 from tracemortem.warehouse.store import Store
 
 
-@dataclass(frozen=True)
-class Taken:
-    """What one file holds: its number, records, and those among them that are rejects."""
-
-    file_id: int
-    records: int
-    rejects: int
-
-
-def anew(store: Store, file: find.Found, recalled: Recalled, told: Told, *, is_named: bool) -> Taken:
-    """A file of which nothing was read before.
+def anew(store: Store, file: find.Found, recalled: Recalled, told: Told, *, is_named: bool) -> int:
+    """A file of which nothing was read before; returns its number.
 
     raises   InputError if it was given by name and gives no row, or cannot be read to its end
     """
@@ -43,12 +35,13 @@ def anew(store: Store, file: find.Found, recalled: Recalled, told: Told, *, is_n
             format_name=file.format,
         ) as into,
     ):
-        return _read(store, file, Followed(stream), into, recalled, told, is_named=is_named)
+        _read(store, file, Followed(stream), into, recalled, told, is_named=is_named)
+    return into.file_id
 
 
 def further(
     store: Store, file: find.Found, recalled: Recalled, state: State, told: Told, *, is_named: bool
-) -> Taken:
+) -> None:
     """A file that holds more than was read of it. Where each of its lines stands alone, only what was added.
 
     raises   as anew does
@@ -66,10 +59,10 @@ def further(
         ) as into,
     ):
         into.sha256 = recalled.packed
-        return _read(store, file, stream, into, recalled, told, is_named=is_named)
+        _read(store, file, stream, into, recalled, told, is_named=is_named)
 
 
-def same(store: Store, file: find.Found, recalled: Recalled, state: State, *, is_named: bool) -> Taken:
+def same(store: Store, file: find.Found, recalled: Recalled, state: State, *, is_named: bool) -> None:
     """A file that was read to its end before, here or elsewhere, packed or not.
 
     raises   InputError if it was given by name and gave no row
@@ -82,13 +75,9 @@ def same(store: Store, file: find.Found, recalled: Recalled, state: State, *, is
         file_sha256=recalled.packed or state.sha256,
         size=file.path.stat().st_size,
     )
-    [(records, rejects)] = store.run(
-        "select records, rejects from meta.input where file_id = $1", [state.file_id]
-    )
-    taken = Taken(state.file_id, int(str(records)), int(str(rejects)))
     if is_named:
-        refuse_without_rows(store, file, taken.file_id, taken.records - taken.rejects)
-    return taken
+        rows = store.scalar("select rows from meta.input where file_id = $1", [state.file_id])
+        refuse_without_rows(store, file, state.file_id, int(str(rows)))
 
 
 def skip(store: Store, file: find.Found, why: str) -> None:
@@ -100,6 +89,19 @@ def skip(store: Store, file: find.Found, why: str) -> None:
             digest = file_sha256(file.path)
     with store.loading(path=file.shown, sha256=digest, size=size, kind="skipped", format_name=why):
         pass
+
+
+def append(into: Load, batch: Batch) -> None:
+    """What one block of a file held into the tables."""
+    into.append(
+        batch.rows,
+        batch.rejects,
+        records=batch.records,
+        stored=batch.stored,
+        bytes_read=batch.bytes_read,
+        clock=batch.clock,
+        names=batch.names,
+    )
 
 
 @contextmanager
@@ -131,19 +133,11 @@ def _read(
     told_times: Told,
     *,
     is_named: bool,
-) -> Taken:
+) -> None:
     """What is left of the stream into the tables, and what the file then is into the ledger."""
     with stage(file.shown) as told:
         for batch in registry.batches(cast(BinaryIO, stream), file, told_times):
-            into.append(
-                batch.rows,
-                batch.rejects,
-                records=batch.records,
-                stored=batch.stored,
-                bytes_read=batch.bytes_read,
-                clock=batch.clock,
-                names=batch.names,
-            )
+            append(into, batch)
             told.advance(batch.bytes_read, batch.stored)
     content = stream.rest()
     if recalled.packed is None:  # it may have grown since it was found
@@ -151,7 +145,6 @@ def _read(
     if is_named:  # who names a file wants it read; of one in a folder the report says that it gave none
         refuse_without_rows(store, file, into.file_id, into.stored)
     ledger.note(store, into, location=_place(file), content=astuple(content), beginning=recalled.beginning)
-    return Taken(into.file_id, into.records, into.rejected)
 
 
 def _place(file: find.Found) -> str:

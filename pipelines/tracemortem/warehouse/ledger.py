@@ -1,6 +1,6 @@
 """What is known of the files that were read: by their content, wherever it lies and however it is packed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -72,6 +72,11 @@ def akin(store: Store, beginning: str) -> Sequence[State]:
     return _states(store, "starts_with($1, seen.beginning) or starts_with(seen.beginning, $1)", beginning)
 
 
+def latest(store: Store, file_id: int) -> State:
+    """How far a file was read, where that content was found last."""
+    return next(state for state in reversed(_states(store, "seen.file_id = $1", file_id)) if state.is_latest)
+
+
 def note(
     store: Store, load: Load, *, location: str, content: tuple[str, int, int, int], beginning: str
 ) -> None:
@@ -119,6 +124,38 @@ def rows_beyond(store: Store, state: State, line: int) -> int:
     return sum(_beyond(store, table, state.file_id, line) for table in _by_line(store))
 
 
+def gave(store: Store, file_id: int, *, line: int) -> bool:
+    """Whether anything came of a line of a file, rows or a reject."""
+    tables = (*_by_line(store), _REJECT)
+    here = "where file_id = $1 and line = $2"
+    return any(store.scalar(f"select count(*) from {table} {here}", [file_id, line]) for table in tables)
+
+
+def drop(store: Store, file_id: int, *, line: int) -> None:
+    """Take out the one record, a row or a reject, that came of a line; to be done within a transaction."""
+    here = "where file_id = $1 and line = $2"
+    rejects = len(store.run(f"delete from {_REJECT} {here} returning line", [file_id, line]))
+    rows = sum(
+        len(store.run(f"delete from {table} {here} returning line", [file_id, line]))
+        for table in _by_line(store)
+    )
+    store.run(
+        "update meta.input set rows = rows - $1, rejects = rejects - $2, records = records - $1 - $2 "
+        "where file_id = $3",
+        [rows, rejects, file_id],
+    )
+
+
+def rejected_share(store: Store, file_ids: Collection[int]) -> float:
+    """The share of the records of these files that are rejects, 0 to 1; 0 where there are none."""
+    share = store.scalar(
+        "select coalesce(sum(rejects) / nullif(sum(records), 0), 0)::double from meta.input "
+        "where list_contains(string_split($1, ',')::uinteger[], file_id)",
+        [",".join(map(str, file_ids))],
+    )
+    return float(str(share))
+
+
 @contextmanager
 def growing(
     store: Store, state: State, *, kept: tuple[int, int], path: str, size: int, kind: str, format_name: str
@@ -161,6 +198,6 @@ def _by_line(store: Store) -> Sequence[str]:
     return [name for name, table in store.tables.items() if name.startswith("raw.") and "line" in table.types]
 
 
-def _states(store: Store, which: str, parameter: str) -> Sequence[State]:
+def _states(store: Store, which: str, parameter: str | int) -> Sequence[State]:
     rows = store.con.execute(_STATE.format(which=which), [parameter]).fetchall()
     return [State(*row) for row in rows]
