@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tracemortem import folders
 from tracemortem.errors import DefinitionError
 from tracemortem.sources.declared_formats import formats, load
 
@@ -32,7 +33,11 @@ def test_a_format_of_ones_own_is_loaded(tmp_path: Path):
     assert (form.name, form.columns) == ("mine", {"finished_at", "status"})
 
 
-def test_the_formats_that_travel_with_the_code_hold_to_their_samples_likeliest_first():
+def test_the_formats_that_travel_with_the_code_hold_to_their_samples():
+    assert load(folders.definitions("sources", "formats")) == formats()
+
+
+def test_the_formats_that_travel_with_the_code_come_likeliest_first():
     assert [form.name for form in formats()] == [
         "apache_common",
         "apache_vhost_combined",

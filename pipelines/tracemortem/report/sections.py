@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from tracemortem.declared import load
+from tracemortem.declared import load, parsed
 from tracemortem.errors import DefinitionError
 
 _KEYS = {"section": str, "title": str, "for": str, "frames": list, "chart": dict, "folded": bool}
@@ -109,7 +107,7 @@ def found(folders: Iterable[Path], name: str) -> Path:
 
 
 def _words_of(path: Path) -> dict[str, dict[str, str]]:
-    table = yaml.safe_load(path.read_text(encoding="utf-8"))
+    table = parsed(path)
     for group, entries in table.items():
         if not isinstance(entries, dict) or not all(isinstance(word, str) for word in entries.values()):
             raise DefinitionError(

@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-import yaml
-
-from tracemortem import folders
+from tracemortem import declared, folders
 from tracemortem.sources.lines import TextFormat
 from tracemortem.sources.log_format import Directive, exactly, reading
 from tracemortem.sources.readings import Reading
@@ -85,5 +83,5 @@ def _known(of: str | None, letter: str) -> Mapping[str, Any]:
 @cache
 def _table() -> Mapping[str, Any]:
     path = folders.definitions("sources", "apache_directives.yaml")
-    table: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    table: Mapping[str, Any] = declared.parsed(path)
     return table

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import yaml
-
-from tracemortem import folders
+from tracemortem import declared, folders
 from tracemortem.sources.lines import TextFormat
 from tracemortem.sources.readings import Reading
 
@@ -141,5 +139,5 @@ def _statements(text: str) -> Iterator[tuple[list[str], str]]:
 @cache
 def _table() -> Mapping[str, Any]:
     path = folders.definitions("sources", "nginx_variables.yaml")
-    table: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    table: Mapping[str, Any] = declared.parsed(path)
     return table

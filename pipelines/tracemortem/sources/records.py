@@ -6,9 +6,8 @@ from functools import cache
 from typing import Any
 
 import polars as pl
-import yaml
 
-from tracemortem import folders
+from tracemortem import declared, folders
 from tracemortem.errors import DefinitionError
 
 TYPES: Mapping[str, pl.DataType] = {
@@ -56,7 +55,7 @@ def record(name: str) -> Mapping[str, Column]:
     """
     path = folders.definitions("sources", "records") / f"{name}.yaml"
     # not declared.load: that one checks a fixed set of keys, and these keys are the record's own columns
-    text = yaml.safe_load(path.read_text(encoding="utf-8"))
+    text = declared.parsed(path)
     return {column: _column(column, entry, str(path)) for column, entry in text.items()}
 
 

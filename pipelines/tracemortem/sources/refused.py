@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import yaml
-
-from tracemortem import folders
+from tracemortem import declared, folders
 
 _BEGINNING = 8192  # characters in which a file says what it is
 
@@ -31,7 +29,7 @@ def told(text: str) -> Refused | None:
 @cache
 def kinds() -> Sequence[Refused]:
     """All of them, in the order they are asked in."""
-    table = yaml.safe_load(folders.definitions("sources", "refused.yaml").read_text(encoding="utf-8"))
+    table = declared.parsed(folders.definitions("sources", "refused.yaml"))
     return [
         Refused(
             name,

@@ -6,9 +6,8 @@ from functools import cache, lru_cache
 from typing import Any, BinaryIO
 
 import polars as pl
-import yaml
 
-from tracemortem import folders
+from tracemortem import declared, folders
 from tracemortem.sources import blocks, lines
 from tracemortem.sources.batch import REJECTS, Batch, rejected
 from tracemortem.sources.clock import Clock
@@ -130,5 +129,5 @@ def _none() -> pl.DataFrame:
 @cache
 def _table() -> Mapping[str, Any]:
     path = folders.definitions("sources", "w3c_fields.yaml")
-    table: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    table: Mapping[str, Any] = declared.parsed(path)
     return table

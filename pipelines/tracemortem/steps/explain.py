@@ -6,10 +6,9 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
-import yaml
 from pydantic import TypeAdapter
 
-from tracemortem import folders
+from tracemortem import declared, folders
 from tracemortem.errors import DefinitionError
 from tracemortem.explain.aftermath import mitigations, timeline
 from tracemortem.explain.alerts import Rule, alerts, read_rules
@@ -91,9 +90,7 @@ def _incidents(
 ) -> Iterator[Incident]:
     notes = {table: meanings(table, values) for table in SIGNAL_TABLES}
     hypotheses = suspicions(notes)
-    recorders: Mapping[str, str] = yaml.safe_load(
-        (folders.definitions("explain", "recorders.yaml")).read_text(encoding="utf-8")
-    )
+    recorders: Mapping[str, str] = declared.parsed(folders.definitions("explain", "recorders.yaml"))
     frames = {table: store.frame(f"from evidence.{table} order by all") for table in SIGNAL_TABLES}
     said = {annotation.said: annotation for annotation in annotations}
     rules = read_rules(folders.definitions("explain", "rules.yaml"))
