@@ -126,4 +126,4 @@ def test_values_in_quotes_may_hold_blanks():
 def test_it_is_told_by_its_fields(tmp_path: Path):
     (tmp_path / "a").write_text(IIS + LINE)
     (tmp_path / "b").write_text("#separator \\x09\n#fields\tts\tuid\n1\t2\n")
-    assert [found.format for found in survey([str(tmp_path)])] == ["w3c_extended", "unknown"]
+    assert [found.format for found in survey([str(tmp_path)])] == ["w3c_extended", "zeek_log"]
