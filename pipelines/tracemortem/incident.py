@@ -120,6 +120,32 @@ class Alert:
 
 
 @dataclass(frozen=True)
+class Movement:
+    """How one signal moved. value, baseline: means over the minutes of the incident and of its baseline.
+
+    low, high   95 % interval of their difference
+    p, q        probability of such a difference by chance; the same for all signals that were looked at
+    verdict     changed, unchanged (shown to be the same) or undecided
+    onset_earliest, onset_latest  when the change began, 95 %; None where it cannot be told
+    order       before, after or not_resolvable: against latency's onset; None where one has none
+    """
+
+    signal: str
+    title: str
+    unit: str
+    value: float
+    baseline: float
+    low: float
+    high: float
+    p: float
+    q: float
+    verdict: str
+    onset_earliest: datetime | None
+    onset_latest: datetime | None
+    order: str | None
+
+
+@dataclass(frozen=True)
 class Impact:
     """Who felt it, over the incident's window."""
 
@@ -226,6 +252,7 @@ class Incident:
     alerts: tuple[Alert, ...] = ()
     decomposition: Split | None = None
     annotation: Annotation | None = None
+    movements: tuple[Movement, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -290,6 +290,17 @@ def the_rows() -> dict[str, pl.DataFrame]:
                 "count": [45_600, 45_600],
             }
         ),
+        "clock_offset": pl.DataFrame(
+            {
+                "service": ["chat", "chat"],
+                "gateway_host": ["edge-1", "edge-1"],
+                "engine_host": ["gpu-1", "gpu-2"],
+                "requests": [4_100, 4_000],
+                "offset_low_s": [-0.0062, 3.91],
+                "offset_high_s": [-0.0049, 0.02],
+                "has_moved": [False, True],
+            }
+        ),
         "methods": pl.DataFrame(
             {"name": list(MEASURED), "sql": [a_query(table) for table in MEASURED.values()]}
         ),

@@ -3,13 +3,13 @@
 import html
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
 
 from tracemortem.errors import DefinitionError
-from tracemortem.incident import Evidence
+from tracemortem.incident import Evidence, Movement
 from tracemortem.report.render import write
 
 MADE = datetime(2026, 3, 11, 8, 0, tzinfo=UTC)
@@ -223,6 +223,7 @@ def test_several_incidents_are_chapters_under_an_overview(told, written):
         "ember slowed down: P99 from 1.21 s to 3.79 s",
         "Not confirmed",
         "What this data cannot show",
+        "Clocks beside each other",
         "What was read",
         "What could not be read",
         "How this was worked out",
@@ -282,3 +283,29 @@ def test_a_frame_nobody_gave_is_named(told, written):
     del told.rows["rejects"]
     with pytest.raises(DefinitionError, match="the report has no rows called 'rejects'"):
         written(told)
+
+
+def test_what_moved_is_told_with_when_it_began_and_the_order_that_can_be_claimed(told, written):
+    start = told.diagnosis.incidents[0].start
+    moved = Movement(
+        "hit_ratio", "prefix-cache hits", "ratio", 0.6, 0.9, -0.33, -0.27, 1e-9, 1e-9, "changed",
+        start - timedelta(minutes=1), start + timedelta(minutes=1), "not_resolvable",
+    )  # fmt: skip
+    same = Movement(
+        "sm_clock_mhz", "SM clock", "MHz", 1410, 1410, -3, 3, 0.9, 0.9, "unchanged", None, None, None
+    )
+    text, _ = written(told.with_incident(movements=(moved, same)))
+    first, second = section(text, "What moved and when").splitlines()[-2:]
+    begins = f"{moved.onset_earliest:%H:%M}–{moved.onset_latest:%H:%M}"
+    assert first == (
+        "| prefix-cache hits | 60 % | 90 % | -33 % to -27 % | under 0.1 % | **changed** "
+        f"| {begins} | not resolvable |"
+    )
+    assert second.endswith("| 90 % | **unchanged** | – | – |")
+
+
+def test_a_clock_that_moved_is_named_beside_those_that_are_only_apart(told, written):
+    text, _ = written(told)
+    still, moved = section(text, "Clocks beside each other").splitlines()[-2:]
+    assert still == "| `edge-1` | `gpu-1` | 4,100 | -6.2 ms | -4.9 ms |  |"
+    assert moved.endswith("| 3.91 s | 0.02 s | a clock moved meanwhile |")

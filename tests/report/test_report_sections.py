@@ -40,6 +40,7 @@ def test_the_frames_wanted_are_those_of_charts_and_sections():
         "cache_course",
         "dram_course",
         "engine_state",
+        "clock_offset",
         "attribute_names",
         "rejects",
         "thresholds",

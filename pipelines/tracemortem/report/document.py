@@ -101,6 +101,7 @@ def _incident(incident: Incident) -> dict[str, Any]:
             for action in incident.mitigation
         ],
         "what_if": [],
+        "signals": [_plain(asdict(movement)) for movement in incident.movements],
         "alerts": [_plain(asdict(alert)) for alert in incident.alerts],
     }
 

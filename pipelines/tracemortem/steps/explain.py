@@ -13,6 +13,7 @@ from tracemortem.errors import DefinitionError
 from tracemortem.explain.aftermath import mitigations, timeline
 from tracemortem.explain.alerts import Rule, alerts, read_rules
 from tracemortem.explain.hypothesis import Hypothesis, read_all
+from tracemortem.explain.movements import movements, read_courses
 from tracemortem.explain.ranges import sources
 from tracemortem.explain.relabel import relabelled
 from tracemortem.explain.signals import Signal, figures, signals
@@ -143,6 +144,8 @@ def _incident(
     is_said = annotation is not None and annotation.verdict is not None
     is_artifact = bool(causes) and causes[0].kind == "clock_skew_artifact" and not is_said
     networks = store.frame("from evidence.source where incident_id = $id order by is_ipv4, client_bits", own)
+    of_minutes = store.frame(_SIGNALS, {"service": spike.service})
+    [skew_s] = store.frame(_SKEW, {"service": spike.service}).row(0)
     return Incident(
         id=row["incident_id"],
         service=spike.service,
@@ -181,9 +184,12 @@ def _incident(
         ),
         decomposition=split(store.frame(_LENGTHS, own), values) if spike.has_risen else None,
         annotation=annotation,
+        movements=movements(
+            read_courses(folders.definitions("explain", "movements.yaml")), of_minutes, spike, skew_s, values
+        ),
         alerts=alerts(
             rules,
-            store.frame(_SIGNALS, {"service": spike.service}),
+            of_minutes,
             spike,
             store.frame(_BUSY, own).rows(),
             values,
@@ -250,6 +256,11 @@ _SIGNALS = """
     from mart.signal_minute
     where service = $service
     order by signal, minute
+"""
+_SKEW = """
+    select max(greatest(abs(offset_low_s), abs(offset_high_s)))
+    from mart.clock_offset
+    where service = $service
 """
 _BUSY = """
     select
