@@ -112,6 +112,11 @@ class Seed:
     data: bytes
     beside: str = ""
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is compressed."""
+        return self.data.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd"))
+
 
 def seeds() -> Iterator[Seed]:
     """One seed at least of every format that is read."""

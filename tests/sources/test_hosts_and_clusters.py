@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import polars as pl
 import pytest
 
-from tracemortem.sources import kubernetes_events, netstat, vllm_log
+from tracemortem.sources import json_documents, kubernetes_events, netstat, vllm_log
 from tracemortem.sources.batch import Batch
 from tracemortem.sources.clock import Clock
 from tracemortem.sources.find import survey
@@ -132,7 +132,7 @@ def test_a_kubernetes_event_says_when_what_and_of_whom(text: str):
         ({**EVENT, "reason": ""}, "an event without a reason"),
         ({"reason": "x"}, "an event without a time"),
         ({**EVENT, "lastTimestamp": "then"}, "time is not RFC 3339: then"),
-        (7, "no whole JSON object"),
+        (7, "no JSON object"),
     ],
 )
 def test_an_entry_that_is_no_event_is_a_reject(entry: Any, reason: str):
@@ -163,4 +163,17 @@ def test_half_a_surrogate_pair_in_an_event_costs_nothing_but_itself():
 def test_a_number_of_absurd_length_costs_its_document_alone():
     text = f"{json.dumps({**EVENT, 'count': 9})}\n".replace("9}", f"{'9' * 5000}}}") + json.dumps(EVENT)
     batch = one(text, kubernetes_events.read)
-    assert (batch.stored, batch.rejects.select("line", "reason").rows()) == (1, [(1, "no whole JSON object")])
+    assert (batch.stored, batch.rejects["line"].to_list()) == (1, [1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [json.dumps({"items": [EVENT] * 50}, indent=2), json.dumps([EVENT] * 50), f"{json.dumps(EVENT)}\n" * 50],
+    ids=["list", "bare list", "lines"],
+)
+def test_many_events_are_read_in_several_batches(monkeypatch: pytest.MonkeyPatch, text: str):
+    for module in (json_documents, kubernetes_events):
+        monkeypatch.setattr(module, "BLOCK", 2000)
+    batches = list(kubernetes_events.read(io.BytesIO(text.encode())))
+    assert len(batches) > 3
+    assert (sum(batch.stored for batch in batches), sum(batch.rejects.height for batch in batches)) == (50, 0)

@@ -99,6 +99,10 @@ def test_an_id_that_is_none_only_points_elsewhere_and_is_null():
         ({"arrayValue": {"values": [{"stringValue": "a"}, {"stringValue": "b"}]}}, "a, b"),
         ({"arrayValue": {"values": [{"stringValue": "a"}, {"intValue": "1"}]}}, '["a", 1]'),
         ({"kvlistValue": {"values": [{"key": "a", "value": {"boolValue": True}}]}}, '{"a": true}'),
+        (
+            {"kvlistValue": {"values": [{"key": "a", "value": {"intValue": "7" * 5000}}]}},
+            f'{{"a": "{"7" * 5000}"}}',
+        ),
         ({"kvlistValue": {}}, "{}"),
         ({"bytesValue": "AAEC"}, "AAEC"),
     ],

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from tracemortem.sources import prometheus_json
+from tracemortem.sources import json_documents, prometheus_json
 from tracemortem.sources.batch import SAMPLE, SERIES, Batch
 from tracemortem.sources.find import survey
 from tracemortem.sources.registry import read
@@ -86,18 +86,44 @@ def test_what_is_no_point_is_a_reject(entry: Any, reason: str):
 
 def test_several_answers_with_the_queries_between_are_all_read():
     answer = matrix({"metric": UTIL, "values": [[T, "1"]]})
-    text = f"Query: a\n{answer}\nQuery: b\n{answer}\n{{broken\n"
-    batches = list(prometheus_json.read(io.BytesIO(text.encode())))
-    assert [batch.stored for batch in batches] == [1, 1, 0]
-    assert [list(batch.rows["sample"]["line"]) for batch in batches[:2]] == [[2], [4]]
-    assert batches[2].rejects.select("line", "reason").rows() == [
-        (5, "no whole answer of the Prometheus API")
+    text = f'Query: rate(a{{b="c"}}[5m])\n{answer}\nQuery: b{{}}\n{answer}\n{{"broken\n'
+    batch = one(text)
+    assert list(batch.rows["sample"]["line"]) == [2, 4]
+    assert batch.rejects.select("line", "reason").rows() == [
+        (3, "no answer of the Prometheus API: it has no result"),
+        (5, "no whole answer of the Prometheus API: the text ends within it"),
     ]
 
 
-def test_an_answer_cut_off_is_a_reject():
-    batch = one(matrix({"metric": UTIL, "values": [[T, "1"]]})[:-5])
-    assert batch.rejects["reason"].to_list() == ["no whole answer of the Prometheus API"]
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (matrix({"metric": UTIL, "values": [[T, "1"]]})[:-5], "the text ends within it"),
+        (
+            matrix({"metric": UTIL, "values": [[T, "1"]]}).replace("[[", "[,["),
+            "not JSON: ",
+        ),
+    ],
+)
+def test_an_answer_that_is_not_whole_is_a_reject(text: str, why: str):
+    (reason,) = one(text).rejects["reason"]
+    assert reason.startswith(f"no whole answer of the Prometheus API: {why}")
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_a_large_answer_is_read_by_its_series(
+    monkeypatch: pytest.MonkeyPatch, indent: int | None, wrapped: bool
+):
+    monkeypatch.setattr(json_documents, "BLOCK", 1000)
+    monkeypatch.setattr(prometheus_json, "BLOCK", 3000)
+    series = [{"metric": {**UTIL, "gpu": str(gpu)}, "values": [[T, "1"], [T + 1, "2"]]} for gpu in range(50)]
+    data = {"resultType": "matrix", "result": [*series, {"values": []}], "stats": {"timings": {"eval": 1}}}
+    text = json.dumps({"status": "success", "data": data} if wrapped else data, indent=indent)
+    batches = list(prometheus_json.read(io.BytesIO(text.encode())))
+    assert len(batches) > 2
+    assert sum(batch.stored for batch in batches) == 100
+    assert [row for batch in batches for row in batch.rejects["reason"]] == ["a series without labels"]
 
 
 def test_lines_of_an_export_are_series_with_times_in_milliseconds():

@@ -6,13 +6,12 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from tracemortem.sources import blocks
 from tracemortem.sources.batch import EXCERPT, Batch, rejected
+from tracemortem.sources.blocks import BLOCK
 from tracemortem.sources.clock import Clock
-from tracemortem.sources.json_documents import documents, shown
+from tracemortem.sources.json_documents import Document, documents, shown
 from tracemortem.sources.records import record
 
-LONGEST = 256 << 20
 _FAULTS = {"line": pl.UInt64(), "text": pl.String(), "reason": pl.String()}
 # newest first: when it last happened, and where an event is one of a series, when the series did
 _TIMES = ("lastTimestamp", "eventTime", "deprecatedLastTimestamp", "firstTimestamp")
@@ -26,28 +25,38 @@ def read(stream: BinaryIO, _clock: Clock | None = None) -> Iterator[Batch]:
 
     An event's time is when it last happened, its kind the reason (OOMKilling, SuccessfulRescale, BackOff) and
     its text says of what, and how often. An entry without a time or a reason is a reject. The line is that
-    where the document begins.
+    where the document begins, or in a large one the event.
     """
-    raw = stream.read(LONGEST + 1)
-    size = len(raw)
-    if size > LONGEST:
-        while rest := stream.read(blocks.BLOCK):
-            size += len(rest)
-        why = f"events of more than {LONGEST >> 20} MiB in one file: split them"
-        yield _batch([], [(1, raw[:EXCERPT].decode("utf-8", "replace"), why)], size)
-        return
     rows: list[Row] = []
     faults: list[Fault] = []
-    for line, document in documents(raw):
-        entries = document.get("items") if isinstance(document, dict) and "items" in document else [document]
-        # an entry at a time: there are hundreds of events, not millions
-        for entry in entries if isinstance(entries, list) else [entries]:
-            event = _event(entry.get("object", entry) if isinstance(entry, dict) else entry)
-            if isinstance(event, str):
-                faults.append((line, shown(entry), event))
-            else:
-                rows.append((line, *event))
-    yield _batch(rows, faults, size)
+    end = begun = 0
+    for document in documents(stream, _events_in):
+        _take(document, rows, faults)
+        end = document.end
+        if end - begun >= BLOCK:
+            yield _batch(rows, faults, end - begun)
+            rows, faults, begun = [], [], end
+    yield _batch(rows, faults, end - begun)
+
+
+def _events_in(first: bytes) -> int:
+    """In how many objects and lists an event stands, by how the document begins."""
+    return 1 if first.lstrip().startswith(b"[") else 2
+
+
+def _take(document: Document, rows: list[Row], faults: list[Fault]) -> None:
+    if document.fault:
+        faults.append((document.line, document.shown, f"no whole JSON object: {document.fault}"[:EXCERPT]))
+        return
+    found = document.value
+    entries = found["items"] if isinstance(found, dict) and "items" in found else found
+    # an entry at a time: there are hundreds of events, not millions
+    for entry in entries if isinstance(entries, list) else [entries]:
+        event = _event(entry.get("object", entry) if isinstance(entry, dict) else entry)
+        if isinstance(event, str):
+            faults.append((document.line, shown(entry), event))
+        else:
+            rows.append((document.line, *event))
 
 
 def _batch(rows: list[Row], faults: list[Fault], size: int) -> Batch:
@@ -60,7 +69,7 @@ def _batch(rows: list[Row], faults: list[Fault], size: int) -> Batch:
 def _event(entry: Any) -> tuple[datetime, str, str] | str:
     """The event of an entry, or why there is none."""
     if not isinstance(entry, dict):
-        return "no whole JSON object"
+        return "no JSON object"
     reason = entry.get("reason")
     if not isinstance(reason, str) or not reason:
         return "an event without a reason"

@@ -29,7 +29,7 @@ def read(stream: BinaryIO) -> Iterator[Batch]:
     series is given in the batch where it first occurs.
     """
     catalogue = Catalogue()
-    for block in blocks.blocks(stream):
+    for block in blocks.blocks(stream, longest=blocks.LONGEST):
         yield batch(block, catalogue)
 
 

@@ -25,6 +25,7 @@ _ENUMS: Mapping[str, int] = {
         for step in (0, 2, 3, 4)
     },
 }
+_DIGITS = 20  # of an integer of 64 bits, its sign included
 _TRUTH: Mapping[object, bool] = {"true": True, "false": False, 1: True, 0: False}
 
 
@@ -139,7 +140,8 @@ def _items(held: object, kind: str) -> list[object]:
 
 def _whole(found: object, name: str) -> int | str:
     text = _count(found, name)
-    return int(text) if text.removeprefix("-").isdecimal() else text
+    is_whole = text.removeprefix("-").isdecimal() and len(text) <= _DIGITS
+    return int(text) if is_whole else text
 
 
 _SCALARS: Mapping[Kind, Callable[[object, str], object]] = {
