@@ -1,5 +1,6 @@
 """--start and --every place samples that carry no time, all the way into the tables."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,18 @@ def test_inspect_says_where_the_times_come_from(tmp_path: Path, capsys: pytest.C
     (tmp_path / "dcgm-20260203T110000Z.prom").write_text(PAGE)
     assert cli.main(["inspect", str(tmp_path)]) == 0
     assert "  times   from the time in the file's name\n" in capsys.readouterr().out
+
+
+def test_the_quality_page_says_which_times_were_counted_from_elsewhere(tmp_path: Path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "metrics").write_text(PAGE * 3)
+    told = ["--every", "15", "--out", str(tmp_path / "out"), "--quiet"]
+    assert cli.main(["postmortem", str(tmp_path / "in"), *told]) == 0
+    quality = json.loads((tmp_path / "out" / "report.json").read_text())["quality"]
+    (found,) = [one for one in quality if one["check"] == "times_from_elsewhere"]
+    assert found["status"] == "warn"
+    assert "path metrics, clock the time of the file's last change" in found["text"]
+    assert "or back from its last change, taken for the time of the last of them" in found["limits"]
 
 
 @pytest.mark.parametrize(

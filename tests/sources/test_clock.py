@@ -51,7 +51,8 @@ def test_a_name_without_a_time_leaves_the_last_change(tmp_path: Path, name: str)
     (tmp_path / name).write_text("")
     os.utime(tmp_path / name, (AT.timestamp(), AT.timestamp()))
     found = clock(tmp_path / name, Told())
-    assert (found.first_at, found.source) == (AT, "the time of the file's last change")
+    assert (found.first_at, found.last_at) == (None, AT)
+    assert found.source == "the time of the file's last change"
 
 
 def test_what_is_told_goes_before_the_name(tmp_path: Path):
@@ -70,6 +71,71 @@ def test_scrapes_beyond_the_first_are_rejects_where_nobody_says_how_far_apart_th
     batch = scrapes(TEXT * 2, Clock(AT))
     reason = "no timestamp, and this is scrape 2 of the file: give --start and --every"
     assert (batch.stored, batch.rejects["reason"].to_list()) == (2, [reason] * 2)
+
+
+def test_from_the_last_scrape_times_are_counted_back():
+    batch = scrapes(TEXT * 3, Clock(None, 15.0, last_at=AT, rounds=lambda: 3))
+    assert batch.rows["sample"]["at"].to_list()[::2] == [AT - timedelta(seconds=s) for s in (30, 15, 0)]
+
+
+def test_scrapes_before_the_last_are_rejects_where_nobody_says_how_far_apart_they_are():
+    batch = scrapes(TEXT * 3, Clock(last_at=AT, rounds=lambda: 3))
+    assert batch.rows["sample"].select("line", "at").rows() == [(8, AT), (9, AT)]
+    assert batch.rejects.select("line", "reason").rows() == [
+        (
+            line,
+            f"no timestamp, and this is scrape {which} of the file, not its last: give --start and --every",
+        )
+        for line, which in ((2, 1), (3, 1), (5, 2), (6, 2))
+    ]
+
+
+def test_a_file_is_not_read_for_its_scrapes_where_none_needs_it():
+    def never() -> int:
+        raise AssertionError
+
+    batch = scrapes("a 1 1770116527000\n", Clock(None, 1.0, last_at=AT, rounds=never))
+    assert batch.rows["sample"]["at"].to_list() == [AT]
+
+
+XML = "<nvidia_smi_log><gpu id='0'><fan_speed>60 %</fan_speed></gpu></nvidia_smi_log>\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (TEXT, "scrape"),
+        ("#Entity   POWER\nID          W\nGPU 0   300.000\n", "tick"),
+        ("# gpu   pwr\n# Idx     W\n    0   300\n", "tick"),
+        ("utilization.gpu [%], power.draw [W]\n12 %, 300.00 W\n", "tick"),
+        ("Tcp:\n    5 segments received\n    7 segments retransmitted\n", "snapshot"),
+        (XML, "document"),
+    ],
+)
+def test_every_reader_of_samples_without_times_counts_back_from_the_last_change(
+    tmp_path: Path, text: str, what: str
+):
+    (tmp_path / "a").write_text(text * 3)
+    os.utime(tmp_path / "a", (AT.timestamp(), AT.timestamp()))
+    (found,) = survey([str(tmp_path)])
+    told = {at for batch in read(found, Told(every_s=15)) for at in batch.rows["sample"]["at"]}
+    assert told == {AT - timedelta(seconds=seconds) for seconds in (30, 15, 0)}
+    batches = list(read(found))
+    assert {at for batch in batches for at in batch.rows["sample"]["at"]} == {AT}
+    assert {reason for batch in batches for reason in batch.rejects["reason"]} == {
+        f"no timestamp, and this is {what} {which} of the file, not its last: give --start and --every"
+        for which in (1, 2)
+    }
+
+
+def test_requests_counted_from_a_beginning_end_with_the_last_change(tmp_path: Path):
+    line = '{"timestamp": %d, "input_length": 6758, "output_length": 500, "hash_ids": [0, 1, 2]}\n'
+    (tmp_path / "a").write_text("".join(line % at for at in (0, 3000, 27000)))
+    os.utime(tmp_path / "a", (AT.timestamp(), AT.timestamp()))
+    (found,) = survey([str(tmp_path)])
+    (batch,) = read(found)
+    assert batch.rows["access"]["started_at"].to_list() == [AT - timedelta(seconds=s) for s in (27, 24, 0)]
+    assert batch.clock == "the time of the file's last change"
 
 
 def test_a_sample_with_a_timestamp_keeps_it_and_no_clock_is_named():

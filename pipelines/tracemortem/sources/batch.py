@@ -47,6 +47,7 @@ class Batch:
     bytes_read  decompressed bytes this batch consumed
     stored      records that became rows
     clock       where the times of records that carry none come from, as it is reported; "": all carry theirs
+    rounds      how many rounds of samples that carry no time the file held up to here
     names       (column of `span`, attribute) -> spans that took the column from that attribute
     """
 
@@ -56,6 +57,7 @@ class Batch:
     bytes_read: int
     stored: int
     clock: str = ""
+    rounds: int = 0
     names: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 

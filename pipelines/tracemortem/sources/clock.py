@@ -1,6 +1,7 @@
 """When samples were taken that do not say so themselves: told, by the file's name, or by its last change."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,31 +36,37 @@ class Told:
 class Clock:
     """The times of a file's rounds of samples (scrapes, ticks), counted from 0.
 
-    first_at   of round 0; None: nobody knows
-    every_s    from one round to the next; None: only round 0 has a time
+    first_at   of round 0; None: it is not known
+    every_s    from one round to the next; None: no other round has a time
     timezone   of times that the file gives without a zone
-    source     where first_at comes from, as it is reported; "" where nobody knows
+    source     where the times come from, as it is reported; "" where nobody knows
+    last_at    of the last round, where first_at is not known
+    rounds     how many there are; asked only where last_at is needed, since the file is read for it
     """
 
     first_at: datetime | None = None
     every_s: float | None = None
     timezone: str = "UTC"
     source: str = ""
+    last_at: datetime | None = None
+    rounds: Callable[[], int] = lambda: 1
 
     def at(self, number: pl.Expr) -> pl.Expr:
         """The time of a round by its number (null: none) as Datetime(us, UTC); null where nobody knows."""
-        first = pl.lit(self.first_at, dtype=pl.Datetime("us", "UTC"))
-        step = number.cast(pl.Float64) * (self.every_s or 0.0) * 1e6
-        is_known = number.is_not_null() & ((number == 0) | pl.lit(self.every_s is not None))
-        later = first + pl.duration(microseconds=step.round().cast(pl.Int64))
-        return pl.when(is_known).then(later)
+        is_by_last = self.first_at is None and self.last_at is not None
+        ahead = number - (self.rounds() - 1 if is_by_last else 0)
+        known = pl.lit(self.last_at if is_by_last else self.first_at, dtype=pl.Datetime("us", "UTC"))
+        step = ahead.cast(pl.Float64) * (self.every_s or 0.0) * 1e6
+        is_known = number.is_not_null() & ((ahead == 0) | pl.lit(self.every_s is not None))
+        return pl.when(is_known).then(known + pl.duration(microseconds=step.round().cast(pl.Int64)))
 
     def lacking(self, number: pl.Expr, what: str = "scrape") -> pl.Expr:
         """Why a round has no time, as a reject's reason."""
-        if self.first_at is None:
+        if self.first_at is None and self.last_at is None:
             return pl.lit("no timestamp")
+        which = "" if self.first_at is not None else ", not its last"
         return pl.format(
-            f"no timestamp, and this is {what} {{}} of the file: give --start and --every", number + 1
+            f"no timestamp, and this is {what} {{}} of the file{which}: give --start and --every", number + 1
         )
 
     def local(self, text: pl.Expr, form: str) -> pl.Expr:
@@ -76,14 +83,14 @@ class Clock:
 def clock(path: Path, told: Told) -> Clock:
     """The clock of a file: as told, else by a time in its name, else by its last change.
 
-    The last change tells when the last round was written, so it does for a file of one round only.
+    A file is named when its first round is written; the last change tells when the last one was.
     """
     if told.start is not None:
         return Clock(told.start, told.every_s, told.timezone, "--start")
     if (named := _in_name(path.name, told.timezone)) is not None:
         return Clock(named, told.every_s, told.timezone, "the time in the file's name")
     changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return Clock(changed, None, told.timezone, "the time of the file's last change")
+    return Clock(None, told.every_s, told.timezone, "the time of the file's last change", changed)
 
 
 def _in_name(name: str, timezone: str) -> datetime | None:

@@ -72,9 +72,8 @@ def _batch(
         ),
     }
     rejects = rejected(samples.filter(pl.col("reason").is_not_null()))
-    return Batch(
-        rows, rejects, samples.height, block.bytes_read, kept.height, clock.source if is_timed else ""
-    )
+    source = clock.source if is_timed else ""
+    return Batch(rows, rejects, samples.height, block.bytes_read, kept.height, source, rounds.count)
 
 
 def _timed(samples: pl.DataFrame, rounds: Rounds, clock: Clock) -> tuple[pl.DataFrame, bool]:

@@ -65,7 +65,9 @@ class Table:
         source = self.clock.source if self.is_counted else ""
         rows = points.rows(found, self._catalogue)
         records = lines.height - self.idle
-        return Batch(rows, rejects, records, block.bytes_read, records - rejects.height, source)
+        return Batch(
+            rows, rejects, records, block.bytes_read, records - rejects.height, source, self._rounds.count
+        )
 
 
 # the rows under one header (columns line, text) as points, and those that are rejects (line, text, reason)

@@ -73,4 +73,5 @@ def _batch(lines: pl.DataFrame, size: int, clock: Clock, state: _State) -> Batch
     ]
     rejects = rejected(lines.filter(pl.col("at").is_null()))
     source = clock.source if lines.height else ""
-    return Batch(points.rows(found, state.catalogue), rejects, lines.height, size, kept.height, source)
+    rows, rounds = points.rows(found, state.catalogue), state.rounds.count
+    return Batch(rows, rejects, lines.height, size, kept.height, source, rounds)

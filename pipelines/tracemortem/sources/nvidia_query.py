@@ -68,11 +68,13 @@ class _Taken:
     faults: list[tuple[int, str, str]] = field(default_factory=list)
     gpus: int = 0
     is_placed: bool = False
+    rounds: int = 0
 
     def take(
         self, lines: list[str], line: int, parse: Callable[[list[str]], Log], clock: Clock, number: int
     ) -> None:
         """One document; its line is that where it begins, its number counts from 0."""
+        self.rounds = number + 1
         try:
             log = parse(lines)
             at = _at(log.stamp, clock, number)
@@ -104,7 +106,7 @@ class _Taken:
         rejects = rejected(pl.DataFrame(self.faults, schema=_FAULTS, orient="row"))
         rows = points.rows(found, catalogue)
         source = clock.source if self.is_placed else ""
-        return Batch(rows, rejects, self.gpus + len(self.faults), size, self.gpus, source)
+        return Batch(rows, rejects, self.gpus + len(self.faults), size, self.gpus, source, self.rounds)
 
 
 def _read(
@@ -138,13 +140,16 @@ def _read(
 
 
 def _at(stamp: str, clock: Clock, number: int) -> datetime:
+    frame = pl.DataFrame({"stamp": [stamp], "number": [number]})
     if stamp:
-        written = pl.DataFrame({"stamp": [stamp]}).select(clock.local(pl.col("stamp"), _STAMP)).item()
+        written = frame.select(clock.local(pl.col("stamp"), _STAMP)).item()
     else:  # of a version that did not say, or masked
-        written = pl.DataFrame({"number": [number]}).select(clock.at(pl.col("number"))).item()
-    if not isinstance(written, datetime):
-        raise BadLogError(f"the timestamp is no local time: {stamp[:40]}" if stamp else "no timestamp")
-    return written
+        written = frame.select(clock.at(pl.col("number"))).item()
+    if isinstance(written, datetime):
+        return written
+    if stamp:
+        raise BadLogError(f"the timestamp is no local time: {stamp[:40]}")
+    raise BadLogError(frame.select(clock.lacking(pl.col("number"), "document")).item())
 
 
 def _xml(lines: list[str]) -> Log:

@@ -1,9 +1,13 @@
 """Which reader reads which kind of file."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
+
+import polars as pl
 
 from tracemortem.errors import SettingError
 from tracemortem.sources import (
@@ -17,11 +21,12 @@ from tracemortem.sources import (
     trace_documents,
 )
 from tracemortem.sources.batch import Batch
-from tracemortem.sources.clock import Told, clock
+from tracemortem.sources.clock import Clock, Told, clock
 from tracemortem.sources.find import Found
 from tracemortem.sources.lines import TextFormat
 from tracemortem.sources.opened import opened
 
+_ANY_DAY = datetime(2026, 2, 3, tzinfo=UTC)  # from which times are counted to learn how far they go
 _READERS: Mapping[str, Callable[[BinaryIO], Iterator[Batch]]] = {
     "otlp_json_lines": otlp.read,
     "otlp_json_documents": otlp_documents.read,
@@ -57,11 +62,33 @@ def read(found: Found, told: Told | None = None) -> Iterator[Batch]:
 def batches(stream: BinaryIO, found: Found, told: Told) -> Iterator[Batch]:
     """The same of a stream of its decompressed bytes, or of whole lines at its end."""
     if found.format in clocked.READERS:
-        yield from clocked.READERS[found.format](stream, clock(found.path, told))
+        at = replace(clock(found.path, told), rounds=cache(lambda: _rounds(found)))
+        yield from clocked.READERS[found.format](stream, at)
     elif found.format in _READERS:
         yield from _READERS[found.format](stream)
     elif found.text_format is not None:
-        yield from lines.read(stream, found.text_format, clock(found.path, told))
+        yield from lines.read(stream, found.text_format, _begun(found, found.text_format, told))
+
+
+def _rounds(found: Found) -> int:
+    """How many rounds of samples without a time the file holds."""
+    with opened(found.path) as stream:
+        return max((batch.rounds for batch in clocked.READERS[found.format](stream, Clock())), default=0)
+
+
+def _begun(found: Found, form: TextFormat, told: Told) -> Clock:
+    """The clock of an access log; of one whose times count from a beginning, it tells when that was."""
+    at = clock(found.path, told)
+    if at.last_at is None or not lines.is_counted(form):
+        return at
+    with opened(found.path) as stream:
+        ends = [_end(batch.rows["access"]) for batch in lines.read(stream, form, Clock(_ANY_DAY))]
+    return replace(at, first_at=at.last_at - (max(filter(None, ends), default=_ANY_DAY) - _ANY_DAY))
+
+
+def _end(access: pl.DataFrame) -> datetime | None:
+    end = access.select(pl.max_horizontal(pl.col("started_at", "finished_at").max())).item()
+    return end if isinstance(end, datetime) else None
 
 
 def is_zone_told(found: Found) -> bool:

@@ -19,6 +19,11 @@ class Rounds:
     _begins: int = 0
     _round: int = 0
 
+    @property
+    def count(self) -> int:
+        """How many rounds were begun."""
+        return self._round + 1 if self._seen else 0
+
     def number(self, what: pl.Series) -> pl.Series:
         """The number of the round of each row, from 0 in the first block on.
 

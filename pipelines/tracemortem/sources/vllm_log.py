@@ -70,10 +70,11 @@ def _batch(block: blocks.Block, clock: Clock, catalogue: Catalogue) -> Batch:
 
 def _at(stamp: pl.Expr, clock: Clock) -> pl.Expr:
     """The time of a month, a day and an hour in the year that brings it nearest to the clock's."""
-    if clock.first_at is None:
+    about = clock.first_at or clock.last_at
+    if about is None:
         return pl.lit(None, pl.Datetime("us", "UTC"))
-    near = pl.lit(clock.first_at, pl.Datetime("us", "UTC"))
-    years = [clock.first_at.year + shift for shift in (0, -1, 1)]
+    near = pl.lit(about, pl.Datetime("us", "UTC"))
+    years = [about.year + shift for shift in (0, -1, 1)]
     read = [clock.local(pl.format(f"{year}-{{}}", stamp), "%Y-%m-%d %H:%M:%S") for year in years]
     half = pl.duration(seconds=_HALF_A_YEAR_S)
     return pl.coalesce([pl.when((at - near).abs() <= half).then(at) for at in read])
