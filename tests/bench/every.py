@@ -18,6 +18,7 @@ from pathlib import Path
 
 import json_log
 import nginx_log
+import otlp_json
 import postmortem_cost
 import prometheus_text
 from measure import RUNS, Cost, table
@@ -44,10 +45,17 @@ def prometheus(folder: Path, runs: int, scale: float) -> list[Cost]:
     return _of(f"Prometheus text {_size(file)}", prometheus_text.costs(file, runs))
 
 
+def otlp_lines(folder: Path, runs: int, scale: float) -> list[Cost]:
+    """Traces of OTLP as JSON lines."""
+    file = otlp_json.written(folder, int(otlp_json.SPANS * scale))
+    return _of(f"OTLP JSON {_size(file)}", otlp_json.costs(file, runs))
+
+
 BENCHES: Mapping[str, Callable[[Path, int, float], list[Cost]]] = {
     "nginx": nginx,
     "json": json,
     "prometheus": prometheus,
+    "otlp_json": otlp_lines,
 }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import json_log
 import nginx_log
+import otlp_json
 import prometheus_text
 import pytest
 from measure import UNAVAILABLE
@@ -25,6 +26,7 @@ def made(tmp_path_factory) -> Mapping[str, tuple[Path, list[int]]]:
     return {
         "nginx": nginx_log.written(folder, ROWS),
         "json": json_log.written(folder, ROWS),
+        "otlp_json": (otlp_json.written(folder, ROWS), []),
         "dcgm": (prometheus_text.written(folder, ROWS), []),
     }
 
@@ -72,6 +74,16 @@ def test_every_method_finds_the_same_samples(name, made, said):
     elif name == "tracemortem ingest":
         found = f"{len(values)} rows"
     assert said(prometheus_text.METHODS[name], file) == _or_missing(name, found)
+
+
+@pytest.mark.parametrize("name", otlp_json.METHODS)
+def test_every_method_finds_the_same_spans(name, made, said):
+    file, _ = made["otlp_json"]
+    tokens = [
+        int(found) for found in re.findall(r'input_tokens","value":{"intValue":"(\d+)"', file.read_text())
+    ]
+    found = "30 lines" if name == "orjson.loads" else f"{len(tokens)} rows, sum {sum(tokens)}"
+    assert said(otlp_json.METHODS[name], file) == _or_missing(name, found)
 
 
 def _whole(file: Path, broken: list[int]) -> list[str]:

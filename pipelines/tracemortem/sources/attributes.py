@@ -14,10 +14,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracemortem.sources.records import WRITTEN, Column
+from tracemortem.sources.otlp_shape import Attributes
+from tracemortem.sources.records import WRITTEN, Column, record
 
 Positions = npt.NDArray[np.int64]
 Used = Counter[tuple[str, str]]  # (column, attribute) -> rows that took the column from that attribute
+# attribute -> its values by the fields of an AnyValue they stood in; fields that do not occur left out
+Named = Mapping[str, Mapping[str, pl.Series]]
 
 _LIST = "arrayValue"
 _KINDS = ("stringValue", "intValue", "doubleValue", "boolValue", _LIST)
@@ -79,6 +82,13 @@ def of_resource(columns: Mapping[str, Column]) -> list[Wanted]:
     ]
 
 
+def names(of: Attributes) -> list[str]:
+    """The attributes that are read of such a list, each once."""
+    declared = record(of.record)
+    wanted = of_record(declared) if of.is_own else of_resource(declared)
+    return list(dict.fromkeys(name for one in wanted for name, _ in one.names))
+
+
 def unnest(lists: pa.ListArray) -> tuple[pa.Array, Positions]:
     """What stands in the lists, one after another, and for each the position of the list it stands in."""
     return lists.flatten(), pc.list_parent_indices(lists).to_numpy()
@@ -112,31 +122,43 @@ def pivot(lists: pa.ListArray, wanted: Sequence[Wanted]) -> tuple[pl.DataFrame, 
     """The wanted columns, a row a list; and which of their names they were taken from.
 
     lists    list<struct<key, value>> as declared in otlp_shape
-    returns  Of an attribute that stands twice in a list the last counts. What cannot be a value of the
-             column's type (a word for a number, an empty text, NaN) is null, and the next name is asked.
     """
+    return columns(named(lists, wanted), wanted, len(lists))
+
+
+def named(lists: pa.ListArray, wanted: Iterable[Wanted]) -> Named:
+    """Of each wanted name that occurs: its values, an entry a list; of two in a list the last counts."""
     items, owners = unnest(lists)
     children = _children(pc.struct_field(items, "value"))
     names = list(dict.fromkeys(name for one in wanted for name, _ in one.names))
-    indexes = {}
+    found = {}
     for name, positions in _positions(pc.struct_field(items, "key"), names):
         index = np.full(len(lists), -1, dtype=np.int64)
         index[owners[positions]] = positions
-        indexes[name] = pa.array(index, mask=index < 0)
-    columns: list[pl.Series] = []
+        found[name] = _parts(children, pa.array(index, mask=index < 0))
+    return found
+
+
+def columns(found: Named, wanted: Iterable[Wanted], height: int) -> tuple[pl.DataFrame, Used]:
+    """The wanted columns of so many rows; and which of their names they were taken from.
+
+    What cannot be a value of the column's type (a word for a number, an empty text, NaN) is null, and the
+    next name is asked.
+    """
+    made: list[pl.Series] = []
     used: Used = Counter()
     for one in wanted:
-        column = pl.Series([None], dtype=one.dtype).new_from_index(0, len(lists))
+        column = pl.Series([None], dtype=one.dtype).new_from_index(0, height)
         for name, times in one.names:
-            if name not in indexes:
+            if name not in found:
                 continue
-            typed = _typed(_parts(children, indexes[name]), one.dtype, times, len(lists))
+            typed = _typed(found[name], one.dtype, times, height)
             filled = column.zip_with(column.is_not_null(), typed)
             if taken := column.null_count() - filled.null_count():
                 used[one.column, name] = taken
             column = filled
-        columns.append(column.alias(one.column))
-    return pl.DataFrame(columns), used
+        made.append(column.alias(one.column))
+    return pl.DataFrame(made), used
 
 
 def _children(values: pa.StructArray) -> dict[str, pa.Array]:

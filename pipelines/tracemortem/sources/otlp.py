@@ -3,22 +3,27 @@
 One file may mix the three signals; a line is one batch of one exporter.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 import polars as pl
 import pyarrow.compute as pc
 
 from tracemortem.sources import blocks
+from tracemortem.sources.attributes import Used
 from tracemortem.sources.batch import REJECTS, Batch
 from tracemortem.sources.blocks import Block
+from tracemortem.sources.opened import HEAD
 from tracemortem.sources.otlp_envelopes import envelopes
 from tracemortem.sources.otlp_logs import logs
 from tracemortem.sources.otlp_metrics import samples
 from tracemortem.sources.otlp_odd import Lost
 from tracemortem.sources.otlp_series import Catalogue
 from tracemortem.sources.otlp_shape import ENVELOPE
-from tracemortem.sources.otlp_spans import spans
+from tracemortem.sources.otlp_spans import Found, in_envelopes, spans
+
+LARGE = 8 << 20  # bytes of a block from which on a compiled scanner makes up for its start
 
 
 def read(stream: BinaryIO) -> Iterator[Batch]:
@@ -35,18 +40,52 @@ def read(stream: BinaryIO) -> Iterator[Batch]:
 
 def batch(block: Block, catalogue: Catalogue) -> Batch:
     """The records of one block of lines; catalogue: the series of the file so far."""
-    found = envelopes(block.text, block.first_line)
+    scanned: list[Found] = []
+    lines: Iterable[tuple[int, bytes]]
+    if len(block.text) >= LARGE and b'"resourceSpans"' in block.text[:HEAD]:
+        from tracemortem.sources import otlp_scanned
+
+        scanned, lines = otlp_scanned.json_lines(block.text, block.first_line)
+    else:
+        lines = enumerate(block.text.split(b"\n"), block.first_line)
+    lost = [] if block.overlong is None else [blocks.overlong(block)]
+    return gathered(scanned, lines, lost, block.bytes_read, catalogue)
+
+
+def gathered(
+    scanned: list[Found],
+    lines: Iterable[tuple[int, bytes]],
+    lost: list[pl.DataFrame],
+    bytes_read: int,
+    catalogue: Catalogue,
+) -> Batch:
+    """The records of spans that were scanned, and of envelopes as lines with their numbers, ascending.
+
+    lost        rejects of what was no envelope to begin with: a record each
+    bytes_read  how many bytes of the file all this is
+    """
+    found = envelopes(lines)
     columns = {name: pc.struct_field(found.items, name) for name in ENVELOPE.fields}
-    span, span_rejects, names = spans(columns["resourceSpans"], found.lines)
+    if len(found.items) or not scanned:
+        scanned = [*scanned, in_envelopes(columns["resourceSpans"], found.lines)]
+    span, span_rejects, names = _spans(scanned)
     log, log_rejects = logs(columns["resourceLogs"], found.lines)
     sample, point_rejects, points = samples(columns["resourceMetrics"], found.lines, catalogue)
-    rejects = [_lost(found.lost), span_rejects, log_rejects, point_rejects]
-    if block.overlong is not None:
-        rejects.append(blocks.overlong(block))
-    rejected = pl.concat(rejects).sort("line", maintain_order=True)
+    rejected = pl.concat([_lost(found.lost), span_rejects, log_rejects, point_rejects, *lost]).sort(
+        "line", maintain_order=True
+    )
     stored = span.height + log.height + points
     rows = {"span": span, "log": log, "series": catalogue.take_new(), "sample": sample}
-    return Batch(rows, rejected, stored + rejected.height, block.bytes_read, stored, names=names)
+    return Batch(rows, rejected, stored + rejected.height, bytes_read, stored, names=names)
+
+
+def _spans(found: list[Found]) -> tuple[pl.DataFrame, pl.DataFrame, Used]:
+    """As otlp_spans.spans, of what some readers found, in the order of lines."""
+    filled = [part for part in found if part.plain.height] or found[:1]
+    if len(filled) == 1:
+        return spans(filled[0])
+    rows, rejects, used = zip(*map(spans, filled), strict=True)
+    return pl.concat(rows).sort("line", maintain_order=True), pl.concat(rejects), sum(used, Counter())
 
 
 def _lost(lost: list[Lost]) -> pl.DataFrame:

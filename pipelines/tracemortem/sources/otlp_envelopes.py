@@ -5,7 +5,7 @@ the exact one puts a line into the Collector's writing. A block that is refused 
 so that one bad line does not slow down its neighbours.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -34,11 +34,14 @@ class Envelopes:
     lost: list[Lost]
 
 
-def envelopes(text: bytes, first_line: int) -> Envelopes:
-    """The envelopes of whole lines of text, in order; blank lines are none."""
+def envelopes(lines: Iterable[tuple[int, bytes]]) -> Envelopes:
+    """The envelopes of lines, each with its number, in order; blank lines are none."""
     # NULs are what copytruncate leaves in a file
-    stripped = (line.strip(b" \t\r\0") for line in text.split(b"\n"))
-    parts = list(_read([(number, line) for number, line in enumerate(stripped, first_line) if line]))
+    stripped = ((number, line.strip(b" \t\r\0")) for number, line in lines)
+    filled = [(number, line) for number, line in stripped if line]
+    if not filled:
+        return Envelopes(pa.nulls(0, _envelope()), np.array([], dtype=np.uint64), [])
+    parts = list(_read(filled))
     return Envelopes(
         pa.concat_arrays([part.items for part in parts]),
         np.concatenate([part.lines for part in parts]),
@@ -48,7 +51,7 @@ def envelopes(text: bytes, first_line: int) -> Envelopes:
 
 def _read(lines: list[tuple[int, bytes]], *, is_odd: bool = False) -> Iterator[Envelopes]:
     """The lines in pieces; is_odd: they are known to be refused."""
-    items = None if is_odd or not lines else _fast([line for _, line in lines])
+    items = None if is_odd else _fast([line for _, line in lines])
     if items is not None:
         yield _checked(items, lines)
     elif len(lines) <= 1 or sum(len(line) for _, line in lines) < _HALVED_DOWN_TO:

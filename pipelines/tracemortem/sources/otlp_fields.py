@@ -55,8 +55,9 @@ def why_no_id(raw: str, read: str, size: int) -> pl.Expr:
 
 def why_no_time(raw: str, read: str) -> pl.Expr:
     """Why there is no time: none is given, or what is given is none; null where there is one."""
-    told = pl.format(f"{raw} is no time in nanoseconds: {{}}", pl.col(raw).str.slice(0, 40))
-    is_absent = pl.col(raw).fill_null("").is_in(["", "0"])
+    text = pl.col(raw).cast(pl.String)
+    told = pl.format(f"{raw} is no time in nanoseconds: {{}}", text.str.slice(0, 40))
+    is_absent = text.fill_null("").is_in(["", "0"])
     return pl.when(pl.col(read).is_null()).then(pl.when(is_absent).then(pl.lit(f"no {raw}")).otherwise(told))
 
 

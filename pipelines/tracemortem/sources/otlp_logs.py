@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from tracemortem.sources import attributes
 from tracemortem.sources import otlp_fields as fields
 from tracemortem.sources.attributes import unnest
-from tracemortem.sources.batch import TIME
+from tracemortem.sources.batch import REJECTS, TIME
 from tracemortem.sources.otlp_fields import Lines
 from tracemortem.sources.records import record
 
@@ -36,6 +36,8 @@ def logs(resource_logs: pa.ListArray, lines: Lines) -> tuple[pl.DataFrame, pl.Da
     returns        rows of the table log; rejects: no time at all
                    (an id that is none is null, as it only points elsewhere)
     """
+    if resource_logs.null_count == len(resource_logs):
+        return pl.DataFrame(schema=dict(SCHEMA)), pl.DataFrame(schema=dict(REJECTS))
     resources, envelope_of = unnest(resource_logs)
     scopes, resource_of = unnest(pc.struct_field(resources, "scopeLogs"))
     items, scope_of = unnest(pc.struct_field(scopes, "logRecords"))

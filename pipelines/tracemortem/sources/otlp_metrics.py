@@ -33,8 +33,10 @@ def samples(
     returns           rows of the table sample (null where a point says that no value was recorded); rejects;
                       and how many points were stored
     """
-    metrics = otlp_points.metrics(resource_metrics, lines)
     rows, rejects, stored = [pl.DataFrame(schema=dict(SAMPLE))], [pl.DataFrame(schema=dict(REJECTS))], 0
+    if resource_metrics.null_count == len(resource_metrics):
+        return rows[0], rejects[0], stored
+    metrics = otlp_points.metrics(resource_metrics, lines)
     for kind in _KINDS:
         of_kind = pc.struct_field(metrics.items, kind)
         if of_kind.null_count == len(of_kind):

@@ -12,7 +12,17 @@ from functools import cache
 import orjson
 
 from tracemortem.sources.batch import EXCERPT, excerpt
-from tracemortem.sources.otlp_shape import ANY_VALUE, ENVELOPE, RECORDS, Kind, Many, Message, Shape
+from tracemortem.sources.otlp_shape import (
+    ANY_VALUE,
+    ATTRIBUTE,
+    ENVELOPE,
+    RECORDS,
+    Attributes,
+    Kind,
+    Many,
+    Message,
+    Shape,
+)
 from tracemortem.sources.otlp_values import NotOtlpError, impossible, nested, scalar
 
 WRAPPERS = ("result", "trace")  # Jaeger's API v3 and Tempo's v2 put the envelope into an object of one field
@@ -86,6 +96,8 @@ def _reader(shape: Shape, name: str) -> _Reader:
         return _message_reader(shape, name)
     if isinstance(shape, Many):
         return _list_reader(_reader(shape.of, name), name)
+    if isinstance(shape, Attributes):
+        return _list_reader(_reader(ATTRIBUTE, name), name)
     if shape is Kind.LABEL:
         return _label_reader(name)
     if shape is Kind.ATTRIBUTE:

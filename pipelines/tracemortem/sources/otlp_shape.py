@@ -18,6 +18,7 @@ class Kind(Enum):
     """How the Collector writes a value."""
 
     TEXT = auto()  # a string
+    ID = auto()  # bytes, which OTLP writes as a string of hex digits
     COUNT = auto()  # a 64-bit integer, as a string
     INT = auto()  # a 32-bit integer or an enum, as a number
     REAL = auto()  # a number
@@ -41,7 +42,19 @@ class Message:
     others: Mapping[str, str]
 
 
-Shape: TypeAlias = Kind | Many | Message
+@dataclass(frozen=True)
+class Attributes:
+    """A list of attributes of which those are read that a record wants.
+
+    record   whose columns want them
+    is_own   what is declared as `from:` is wanted; else, of a resource, what is declared as `labels:`
+    """
+
+    record: str
+    is_own: bool = False
+
+
+Shape: TypeAlias = Kind | Many | Message | Attributes
 
 _FORMER = {
     "instrumentationLibrary": "scope",
@@ -90,18 +103,18 @@ VALUE_KINDS: Mapping[str, str] = {
     "bytes_value": "bytesValue",
 }
 
-_ATTRIBUTES = Many(_message(key=Kind.TEXT, value=Kind.ATTRIBUTE))
+ATTRIBUTE = _message(key=Kind.TEXT, value=Kind.ATTRIBUTE)
 _LABELS = Many(_message(key=Kind.TEXT, value=Kind.LABEL))
 _SCOPE = _message(name=Kind.TEXT)
 _SPAN = _message(
-    traceId=Kind.TEXT,
-    spanId=Kind.TEXT,
-    parentSpanId=Kind.TEXT,
+    traceId=Kind.ID,
+    spanId=Kind.ID,
+    parentSpanId=Kind.ID,
     name=Kind.TEXT,
     kind=Kind.INT,
     startTimeUnixNano=Kind.COUNT,
     endTimeUnixNano=Kind.COUNT,
-    attributes=_ATTRIBUTES,
+    attributes=Attributes("span", is_own=True),
     status=_message(message=Kind.TEXT, code=Kind.INT),
 )
 _LOG = _message(
@@ -110,8 +123,8 @@ _LOG = _message(
     severityNumber=Kind.INT,
     severityText=Kind.TEXT,
     body=Kind.LABEL,
-    traceId=Kind.TEXT,
-    spanId=Kind.TEXT,
+    traceId=Kind.ID,
+    spanId=Kind.ID,
 )
 _POINT: Mapping[str, Shape] = {"attributes": _LABELS, "timeUnixNano": Kind.COUNT, "flags": Kind.INT}
 _TOTAL: Mapping[str, Shape] = {**_POINT, "count": Kind.COUNT, "sum": Kind.REAL}
@@ -128,7 +141,7 @@ _METRIC = _message(
     summary=_message(dataPoints=_TOTALS),
 )
 _TRACES = _message(
-    resource=_message(attributes=_ATTRIBUTES),
+    resource=_message(attributes=Attributes("span")),
     scopeSpans=Many(_message(scope=_SCOPE, spans=Many(_SPAN))),
 )
 _METRICS = _message(
@@ -136,7 +149,7 @@ _METRICS = _message(
     scopeMetrics=Many(_message(scope=_SCOPE, metrics=Many(_METRIC))),
 )
 _LOGS = _message(
-    resource=_message(attributes=_ATTRIBUTES),
+    resource=_message(attributes=Attributes("log")),
     scopeLogs=Many(_message(scope=_SCOPE, logRecords=Many(_LOG))),
 )
 ENVELOPE = _message(resourceSpans=Many(_TRACES), resourceMetrics=Many(_METRICS), resourceLogs=Many(_LOGS))
@@ -144,6 +157,7 @@ RECORDS = frozenset({"spans", "logRecords", "dataPoints"})
 
 _TYPES: Mapping[Kind, pa.DataType] = {
     Kind.TEXT: pa.string(),
+    Kind.ID: pa.string(),
     Kind.COUNT: pa.string(),
     Kind.INT: pa.int64(),
     Kind.REAL: pa.float64(),
@@ -155,6 +169,8 @@ def arrow(shape: Shape) -> pa.DataType:
     """The Arrow type of a shape; names that are not the Collector's are of type null and may hold nothing."""
     if isinstance(shape, Many):
         return pa.list_(arrow(shape.of))
+    if isinstance(shape, Attributes):
+        return pa.list_(arrow(ATTRIBUTE))
     if shape is Kind.ATTRIBUTE:
         # No guard against other spellings here: a field that is absent costs Arrow 0.14 us, and there are ten
         # attributes to a span. attributes.unread finds what this misses.

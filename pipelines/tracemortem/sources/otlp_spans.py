@@ -1,6 +1,7 @@
 """OTLP spans -> rows of the raw table span."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import polars as pl
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pyarrow.compute as pc
 
 from tracemortem.sources import attributes
 from tracemortem.sources import otlp_fields as fields
-from tracemortem.sources.attributes import Used, unnest
+from tracemortem.sources.attributes import Named, Positions, Used, unnest
 from tracemortem.sources.batch import TIME
 from tracemortem.sources.otlp_fields import Lines
 from tracemortem.sources.records import record
@@ -30,7 +31,7 @@ _OWN: Mapping[str, pl.DataType] = {
 # a URL has an origin before the path; http.target and url.full have a query behind it
 _ORIGIN = r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*"
 _QUERY = r"[?#].*$"
-_PLAIN = ("traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano")
+PLAIN = ("traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano")
 
 
 def schema() -> dict[str, pl.DataType]:
@@ -38,31 +39,63 @@ def schema() -> dict[str, pl.DataType]:
     return {**_OWN, **{name: column.dtype for name, column in record("span").items()}}
 
 
-def spans(resource_spans: pa.ListArray, lines: Lines) -> tuple[pl.DataFrame, pl.DataFrame, Used]:
+@dataclass(frozen=True)
+class Found:
+    """Spans as a reader found them.
+
+    plain        columns line, traceId, spanId, parentSpanId, name, kind, startTimeUnixNano, endTimeUnixNano,
+                 status_code, status_message, scope; a row a span. Times are texts or Int64
+    own          attributes of the spans;  resources: of the resources
+    resource_of  the resource of each span, of so many
+    """
+
+    plain: pl.DataFrame
+    own: Named
+    resources: Named
+    resource_of: Positions
+    resource_count: int
+
+
+def in_envelopes(resource_spans: pa.ListArray, lines: Lines) -> Found:
     """The spans of some envelopes.
 
     resource_spans  a list an envelope, as declared in otlp_shape
     lines           the line of each envelope
-    returns         rows of the table span; rejects: an id that is none, no span id, no start or end, an end
-                    before the start (but a parent id that is none is null); and which attributes were used
     """
     resources, envelope_of = unnest(resource_spans)
     scopes, resource_of = unnest(pc.struct_field(resources, "scopeSpans"))
     items, scope_of = unnest(pc.struct_field(scopes, "spans"))
     resource_of = resource_of[scope_of]
-    of_resource, of_span = attributes.of_resource(record("span")), attributes.of_record(record("span"))
-    whose, _ = attributes.pivot(pc.struct_field(resources, ["resource", "attributes"]), of_resource)
-    said, used = attributes.pivot(pc.struct_field(items, "attributes"), of_span)
-    raw = pl.DataFrame(
-        [
-            pl.Series("line", lines[envelope_of[resource_of]]),
-            *(pl.Series(name, pc.struct_field(items, name)) for name in _PLAIN),
-            pl.Series("status_code", pc.struct_field(items, ["status", "code"])),
-            pl.Series("status_message", pc.struct_field(items, ["status", "message"])),
-            pl.Series("scope", pc.struct_field(scopes, ["scope", "name"]))[scope_of],
-        ]
+    plain = [
+        pl.Series("line", lines[envelope_of[resource_of]]),
+        *(pl.Series(name, pc.struct_field(items, name)) for name in PLAIN),
+        pl.Series("status_code", pc.struct_field(items, ["status", "code"])),
+        pl.Series("status_message", pc.struct_field(items, ["status", "message"])),
+        pl.Series("scope", pc.struct_field(scopes, ["scope", "name"]))[scope_of],
+    ]
+    return Found(
+        pl.DataFrame(plain),
+        attributes.named(pc.struct_field(items, "attributes"), attributes.of_record(record("span"))),
+        attributes.named(
+            pc.struct_field(resources, ["resource", "attributes"]), attributes.of_resource(record("span"))
+        ),
+        resource_of,
+        len(resources),
     )
-    read = pl.concat([raw, whose[resource_of], said], how="horizontal").with_columns(
+
+
+def spans(found: Found) -> tuple[pl.DataFrame, pl.DataFrame, Used]:
+    """Rows of the table span; rejects; and which attributes were used.
+
+    Rejects are an id that is none, no span id, no start or end, an end before the start (but a parent id that
+    is none is null).
+    """
+    raw = found.plain
+    whose, _ = attributes.columns(
+        found.resources, attributes.of_resource(record("span")), found.resource_count
+    )
+    said, used = attributes.columns(found.own, attributes.of_record(record("span")), raw.height)
+    read = pl.concat([raw, whose[found.resource_of], said], how="horizontal").with_columns(
         fields.ids(raw["traceId"], 16).alias("trace_id"),
         fields.ids(raw["spanId"], 8).alias("span_id"),
         fields.ids(raw["parentSpanId"], 8).alias("parent_span_id"),
@@ -71,7 +104,7 @@ def spans(resource_spans: pa.ListArray, lines: Lines) -> tuple[pl.DataFrame, pl.
     )
     reason = read.select(_reason()).to_series()
     is_stored = reason.is_null()
-    lost = fields.rejected(read.filter(~is_stored), reason.filter(~is_stored), *_PLAIN)
+    lost = fields.rejected(read.filter(~is_stored), reason.filter(~is_stored), *PLAIN)
     stored = read.filter(is_stored)
     # by numpy: Polars multiplies with the inverse instead, and 581139000 / 1e9 is 0.5811390000000001
     duration = pl.Series("duration_s", (stored["end"] - stored["start"]).to_numpy() / 1e9)

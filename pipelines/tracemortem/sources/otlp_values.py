@@ -146,6 +146,7 @@ def _whole(found: object, name: str) -> int | str:
 
 _SCALARS: Mapping[Kind, Callable[[object, str], object]] = {
     Kind.TEXT: _text,
+    Kind.ID: _text,
     Kind.COUNT: _count,
     Kind.INT: _int,
     Kind.REAL: _real,
