@@ -12,6 +12,7 @@ import polars as pl
 from tracemortem.sources import blocks, json_fields, readings, wrapped
 from tracemortem.sources.batch import REJECTS, Batch, rejected
 from tracemortem.sources.clock import Clock
+from tracemortem.sources.json_template import json_template
 from tracemortem.sources.readings import Reading
 from tracemortem.sources.records import record
 from tracemortem.sources.template import template
@@ -101,12 +102,19 @@ def parse(lines: pl.DataFrame, form: TextFormat, clock: Clock = IN_UTC) -> tuple
 
 
 def rows(
-    lines: pl.DataFrame, found: pl.DataFrame, form: TextFormat, clock: Clock
+    lines: pl.DataFrame, found: pl.DataFrame, form: TextFormat, clock: Clock, *, is_plain: bool = False
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rows of `access`, and rejects, out of lines and the fields found in them, by group or path."""
+    """Rows of `access`, and rejects, out of lines and the fields found in them, by group or path.
+
+    found     a path that no line holds need not be there
+    is_plain  no escape is in them
+    """
     values: dict[str, list[pl.Series]] = {}
     faults: list[pl.Series | None] = [_unmatched(found, form)]
+    told = {column.name for column in found if column.null_count() < len(column)}
     for reading in form.readings:
+        if reading.group not in told or (reading.minus and reading.minus not in told):
+            continue
         text = readings.text(found[reading.group], reading)
         value = readings.value(text, reading, clock)
         if reading.minus:
@@ -127,9 +135,11 @@ def rows(
     if "at" in lines.columns:
         is_timed = pl.any_horizontal(pl.col("started_at", "finished_at").is_not_null())
         made = made.with_columns(finished_at=pl.when(is_timed).then("finished_at").otherwise(lines["at"]))
-    made = _with_both_ends(made).with_columns(
-        readings.unescaped(made[name], escapes[name]) for name in _texts(made) if name in escapes
-    )
+    made = _with_both_ends(made)
+    if not is_plain:
+        made = made.with_columns(
+            readings.unescaped(made[name], escapes[name]) for name in _texts(made) if name in values
+        )
     reason = pl.select(
         pl.coalesce(*(fault for fault in faults if fault is not None), _no_time(made))
     ).to_series()
@@ -147,13 +157,15 @@ def _walked(block: blocks.Block, form: TextFormat, clock: Clock) -> tuple[pl.Dat
     """Rows and rejects of a block, by the format's template where it has one; the rest by its pattern."""
     from tracemortem.sources import scanned
 
-    walked = None if form.comment else template(form.pattern)
-    if walked is None:
+    text = blocks.text(block)
+    walked = json_template(text, form.needs, form.readings) if form.needs else template(form.pattern)
+    if walked is None or form.comment:
         return _matched(block, form, clock)
-    scan = scanned.scan(blocks.text(block), block.first_line, walked)
+    scan = scanned.scan(text, block.first_line, walked)
+    is_plain = not any(sign.encode() in text for sign in readings.signs(form.readings))
     if scan.is_read.all():
-        return rows(scan.lines, scan.found, form, clock)
-    quick = rows(scan.lines.filter(scan.is_read), scan.found, form, clock)
+        return rows(scan.lines, scan.found, form, clock, is_plain=is_plain)
+    quick = rows(scan.lines.filter(scan.is_read), scan.found, form, clock, is_plain=is_plain)
     exact = parse(scan.lines.filter(~scan.is_read), form, clock)
     return pl.concat([quick[0], exact[0]]), pl.concat([quick[1], exact[1]]).sort("line")
 

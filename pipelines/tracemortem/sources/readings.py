@@ -1,7 +1,7 @@
 """One field of a line as one column: what is taken out of its text, and what that means."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -13,6 +13,7 @@ from tracemortem.sources.records import record
 _NOT_THERE = ("-", "")
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _FAR = 1e11  # no duration, and as seconds since 1970 the year 5138: beyond it time runs over
+_LARGEST = 10  # factor of a unit: what is written with ten digits is not beyond _FAR then
 _COUNTED: Mapping[str | None, float] = {"start_ns": 1e-3, "start_ms": 1e3, "start_s": 1e6}
 _EPOCHS: Mapping[str | None, float] = {"epoch_s": 1e6, "epoch_ms": 1e3, "epoch_us": 1.0, "epoch_ns": 1e-3}
 _SEPARATOR = ", | : "  # nginx: between upstreams tried, and between groups of them
@@ -56,6 +57,14 @@ class Reading:
     escape: str = "backslash"
 
     @property
+    def is_number(self) -> bool:
+        """Whether the text counts as a number alone, so that 0.10 is as good as 0.1."""
+        is_float = self.time is None and record("access")[self.to].dtype.is_float() and self.times <= _LARGEST
+        return not (self.extract or self.none) and (
+            is_float or self.time in _EPOCHS or self.time in _COUNTED or self.list in {"sum", "count"}
+        )
+
+    @property
     def is_counted(self) -> bool:
         """Whether its time counts from a beginning that the clock tells."""
         return self.time in _COUNTED
@@ -97,6 +106,11 @@ def fault(texts: pl.Series, values: pl.Series, reading: Reading) -> pl.Series | 
             pl.format(f"{reading.group} gives no {reading.to}: {{}}", texts.str.slice(0, 60))
         )
     ).to_series()
+
+
+def signs(readings: Iterable[Reading]) -> set[str]:
+    """What begins the escapes of texts; where none stands in them they are as they are written."""
+    return {_ESCAPES[reading.escape][0] for reading in readings} - {""}
 
 
 def unescaped(texts: pl.Series, escape: str) -> pl.Series:

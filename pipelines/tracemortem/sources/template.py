@@ -12,7 +12,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-RUN, DECIMAL, LISTED, FIXED, QUOTED, UNTIL = range(6)
+RUN, DECIMAL, LISTED, FIXED, QUOTED, UNTIL, JSON = range(7)
+NO_NULL, WHOLE, ESCAPES = 1, 2, 4
 _DIGITS = frozenset(b"0123456789")
 _GRAPH = frozenset(range(0x21, 0x7F))  # beyond ASCII there are blanks too: the pattern knows them
 _ALL = frozenset(range(256)) - {ord("\n")}
@@ -36,6 +37,8 @@ class Shape:
     FIXED    a byte of a class for each place of the mask
     QUOTED   up to the next quote that is not escaped
     UNTIL    up to where the literal after it stands first; with least = 1 not beyond a quote or an escape
+    JSON     a text, its quotes aside; a number without sign and exponent, true or false; null, as nothing.
+             In least: NO_NULL, numbers must be WHOLE, texts may have ESCAPES (but for code points)
     """
 
     mode: int
@@ -111,7 +114,7 @@ def template(pattern: str) -> Template | None:
         for number, ((_, shape), after) in enumerate(zip(fields, literals[1:], strict=True))
     ):
         return None
-    return _arrays(literals, fields)
+    return arrays(literals, fields)
 
 
 def _taken(pattern: str) -> tuple[list[bytes], list[tuple[str | None, Shape]]] | None:
@@ -141,7 +144,8 @@ def _taken(pattern: str) -> tuple[list[bytes], list[tuple[str | None, Shape]]] |
     return (literals, fields) if fields else None
 
 
-def _arrays(literals: Sequence[bytes], fields: Sequence[tuple[str | None, Shape]]) -> Template:
+def arrays(literals: Sequence[bytes], fields: Sequence[tuple[str | None, Shape]]) -> Template:
+    """The template of fields, with their groups, and the literals before, between and behind them."""
     classes: list[frozenset[int]] = [frozenset()]
     masks, parts = bytearray(), []
     groups = [name for name, _ in fields if name]

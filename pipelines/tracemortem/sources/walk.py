@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from tracemortem.sources.template import DECIMAL, FIXED, LISTED, QUOTED, RUN
+from tracemortem.sources.template import DECIMAL, ESCAPES, FIXED, JSON, LISTED, NO_NULL, QUOTED, RUN, WHOLE
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int32]
@@ -18,6 +18,9 @@ Flags = NDArray[np.bool_]
 NOWHERE = -1
 _QUOTE, _ESCAPE = 34, 92
 _BLANK, _TAB, _COMMA, _COLON, _MINUS, _POINT, _NOUGHT, _NINE = 32, 9, 44, 58, 45, 46, 48, 57
+_TRUE, _FALSE, _NULL = (np.frombuffer(word, np.uint8) for word in (b"true", b"false", b"null"))
+_ONE_BYTE_ESCAPES = np.frombuffer(b'"\\/bfnrt', np.uint8)
+_WHOLE_DIGITS, _DIGITS_BEFORE_POINT = 15, 10  # more, and a number may be written otherwise once it is parsed
 _INLINE = 12  # bytes that an Arrow string view holds in itself
 
 
@@ -105,6 +108,71 @@ def _until(text: Bytes, place: int, end: int, literal: Bytes, is_quoted: bool) -
 
 
 @numba.njit(nogil=True, cache=True)
+def _json_text(text: Bytes, place: int, end: int, has_escapes: bool) -> int:
+    """The place behind the quote that ends the JSON text which begins here."""
+    while place < end:
+        byte = text[place]
+        if byte == _QUOTE:
+            return place + 1
+        if byte == _ESCAPE:
+            if not has_escapes or place + 1 >= end or not (text[place + 1] == _ONE_BYTE_ESCAPES).any():
+                return NOWHERE
+            place += 1
+        elif byte < _BLANK:
+            return NOWHERE
+        place += 1
+    return NOWHERE
+
+
+@numba.njit(nogil=True, cache=True)
+def _json(text: Bytes, place: int, end: int, allowed: int) -> int:
+    """The place behind the JSON text, number or word that stands here."""
+    if place >= end:
+        return NOWHERE
+    first = text[place]
+    if first == _QUOTE:
+        return _json_text(text, place + 1, end, allowed & ESCAPES != 0)
+    if _NOUGHT <= first <= _NINE:
+        whole, at = _digits(text, place, end), _decimal(text, place, end)
+        most = _WHOLE_DIGITS if at == whole else _DIGITS_BEFORE_POINT
+        if (
+            whole - place > most
+            or (first == _NOUGHT and whole - place > 1)
+            or (at > whole and allowed & WHOLE)
+        ):
+            return NOWHERE
+        return at
+    if first == _NULL[0]:
+        return NOWHERE if allowed & NO_NULL else _after(text, place, end, _NULL)
+    return _after(text, place, end, _TRUE if first == _TRUE[0] else _FALSE)
+
+
+@numba.njit(nogil=True, cache=True)
+def _end(
+    text: Bytes, place: int, end: int, shape: NDArray[np.int32], classes: Flags, masks: Bytes, literal: Bytes
+) -> int:
+    """Where the field of this shape ends that begins here; nowhere if none does."""
+    mode, of, least, _ = shape
+    if mode == RUN:
+        at = _run(text, place, end, classes[of])
+        at = at if at - place >= least else NOWHERE
+    elif mode == DECIMAL:
+        at = _decimal(text, place, end)
+        at = at if at > place else NOWHERE
+    elif mode == LISTED:
+        at = _listed(text, place, end, classes[of], least == 1)
+    elif mode == FIXED:
+        at = _fixed(text, place, end, classes, masks[of : of + least])
+    elif mode == QUOTED:
+        at = _quoted(text, place, end)
+    elif mode == JSON:
+        at = _json(text, place, end, least)
+    else:
+        at = _until(text, place, end, literal, least == 1)
+    return at
+
+
+@numba.njit(nogil=True, cache=True)
 def fields(
     text: Bytes,
     begins: Places,
@@ -133,24 +201,16 @@ def fields(
         for number in range(fields_count):
             if place == NOWHERE:
                 break
-            mode, of, least, column = parts[number]
+            mode, column = parts[number, 0], parts[number, 3]
             literal = literals[literal_at[number + 1] : literal_at[number + 2]]
-            if mode == RUN:
-                at = _run(text, place, end, classes[of])
-                at = at if at - place >= least else NOWHERE
-            elif mode == DECIMAL:
-                at = _decimal(text, place, end)
-                at = at if at > place else NOWHERE
-            elif mode == LISTED:
-                at = _listed(text, place, end, classes[of], least == 1)
-            elif mode == FIXED:
-                at = _fixed(text, place, end, classes, masks[of : of + least])
-            elif mode == QUOTED:
-                at = _quoted(text, place, end)
-            else:
-                at = _until(text, place, end, literal, least == 1)
+            at = _end(text, place, end, parts[number], classes, masks, literal)
             if at != NOWHERE and column >= 0:
-                found[column, line], sizes[column, line] = place, at - place
+                begin, stop = place, at
+                if mode == JSON and text[place] == _QUOTE:
+                    begin, stop = place + 1, at - 1
+                elif mode == JSON and text[place] == _NULL[0]:
+                    stop = place
+                found[column, line], sizes[column, line] = begin, stop - begin
             place = at if at == NOWHERE else _after(text, at, end, literal)
         while place != NOWHERE and place < end and (text[place] == _BLANK or text[place] == _TAB):
             place += 1
