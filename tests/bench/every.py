@@ -19,11 +19,12 @@ from pathlib import Path
 import json_log
 import nginx_log
 import otlp_json
+import otlp_protobuf
 import postmortem_cost
 import prometheus_text
 from measure import RUNS, Cost, table
 
-_PACKAGES = ("duckdb", "polars", "pyarrow", "numba", "chdb", "orjson", "prometheus_client")
+_PACKAGES = ("duckdb", "polars", "pyarrow", "numba", "chdb", "orjson", "protobuf", "prometheus_client")
 _PROGRAMS = ("goaccess", "promtool")
 
 
@@ -51,11 +52,18 @@ def otlp_lines(folder: Path, runs: int, scale: float) -> list[Cost]:
     return _of(f"OTLP JSON {_size(file)}", otlp_json.costs(file, runs))
 
 
+def otlp_messages(folder: Path, runs: int, scale: float) -> list[Cost]:
+    """Spans of OTLP protobuf."""
+    file = otlp_protobuf.written(folder, int(otlp_protobuf.SPANS * scale))
+    return _of(f"OTLP protobuf {_size(file)}", otlp_protobuf.costs(file, runs))
+
+
 BENCHES: Mapping[str, Callable[[Path, int, float], list[Cost]]] = {
     "nginx": nginx,
     "json": json,
     "prometheus": prometheus,
     "otlp_json": otlp_lines,
+    "otlp_protobuf": otlp_messages,
 }
 
 

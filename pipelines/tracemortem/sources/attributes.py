@@ -153,7 +153,8 @@ def columns(found: Named, wanted: Iterable[Wanted], height: int) -> tuple[pl.Dat
             if name not in found:
                 continue
             typed = _typed(found[name], one.dtype, times, height)
-            filled = column.zip_with(column.is_not_null(), typed)
+            is_first = column.null_count() == height
+            filled = typed if is_first else column.zip_with(column.is_not_null(), typed)
             if taken := column.null_count() - filled.null_count():
                 used[one.column, name] = taken
             column = filled

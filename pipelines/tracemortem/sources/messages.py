@@ -1,14 +1,14 @@
 """Messages of OTLP that are no lines of a file -> batches, each by way of a line of JSON of its own."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-import numpy as np
 import polars as pl
 
 from tracemortem.sources import otlp
 from tracemortem.sources.batch import REJECTS, Batch
-from tracemortem.sources.blocks import BLOCK, Block
+from tracemortem.sources.blocks import BLOCK
 from tracemortem.sources.otlp_series import Catalogue
+from tracemortem.sources.otlp_spans import Found
 
 _MOST = 100_000  # messages in a batch, as one may hold nothing
 
@@ -44,16 +44,8 @@ class Messages:
         self._lost.append((line, reason, excerpt))
         self._held += len(excerpt)
 
-    def batch(self, catalogue: Catalogue) -> Batch:
-        """The records; catalogue: the series of the file so far."""
-        found = otlp.batch(Block(b"\n".join(self._texts), 0, self.taken), catalogue)
-        lines = pl.Series(np.array(self._lines, dtype=np.uint64))
-        rows = {name: _placed(frame, lines) for name, frame in found.rows.items()}
+    def batch(self, catalogue: Catalogue, scanned: list[Found] | None = None) -> Batch:
+        """The records; catalogue: the series of the file so far; scanned: spans of other messages."""
         lost = pl.DataFrame(self._lost, schema=dict(REJECTS), orient="row")
-        rejects = pl.concat([_placed(found.rejects, lines), lost]).sort("line", maintain_order=True)
-        return replace(found, rows=rows, rejects=rejects, records=found.records + lost.height)
-
-
-def _placed(frame: pl.DataFrame, lines: pl.Series) -> pl.DataFrame:
-    """Rows whose line is the number of their message, from 0, with the line of that instead."""
-    return frame.with_columns(line=lines.gather(frame["line"])) if "line" in frame.columns else frame
+        lines = zip(self._lines, self._texts, strict=True)
+        return otlp.gathered(scanned or [], lines, [lost], self.taken, catalogue)

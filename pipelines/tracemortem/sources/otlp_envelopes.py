@@ -103,7 +103,7 @@ def _checked(items: pa.StructArray, lines: list[tuple[int, bytes]]) -> Envelopes
     is_sure = np.ones(len(items), dtype=bool)
     is_sure[doubtful] = False
     both = np.concatenate((numbers[is_sure], exact.lines))
-    order = np.argsort(both)
+    order = np.argsort(both, kind="stable")
     joined = pa.concat_arrays([items.filter(pa.array(is_sure)), exact.items])
     return Envelopes(joined.take(pa.array(order)), both[order], exact.lost)
 

@@ -36,6 +36,11 @@ class Frame:
     fault: str
     taken: int
 
+    @property
+    def is_json(self) -> bool:
+        """Whether the message is JSON; else it is protobuf."""
+        return self.body.startswith(b"{")
+
 
 def prefixed(stream: BinaryIO) -> Iterator[Frame]:
     """The messages of a file that puts a length before each. None longer than LONGEST is held."""

@@ -59,7 +59,7 @@ class Tables(NamedTuple):
 class Place:
     """A shape and its numbers.
 
-    number   of a value its column, of a list its level
+    number   of a value its column, of a list its level, of attributes the owner of their names
     fields   of a message by name; of a list its items, as ""; of attributes the columns by name
     """
 
@@ -154,7 +154,7 @@ class _Builder:
         self.list_of(node, item)
         self.list_of(key, owner)
         self.add_keys(item, {"key": key, "value": self.add_any()}, ())
-        return node, Place(fields={name: Place(column) for name, column in columns.items()})
+        return node, Place(owner, {name: Place(column) for name, column in columns.items()})
 
     def add_any(self) -> int:
         """The value of an attribute."""

@@ -18,11 +18,15 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from tracemortem.sources import otlp_frames
 from tracemortem.sources.batch import Batch
+from tracemortem.sources.blocks import BLOCK
 from tracemortem.sources.messages import Messages
 from tracemortem.sources.opened import HEAD
 from tracemortem.sources.otlp_frames import RESOURCE, Frame
 from tracemortem.sources.otlp_series import Catalogue
+from tracemortem.sources.otlp_spans import Found
 
+LARGE = 4 << 20  # bytes of messages from which on a compiled scanner makes up for its start
+_MOST = 100_000  # messages in a batch, as one may hold nothing
 _ID_BYTES = (16, 8)  # of a trace, of a span
 _JSON_BEGINS = re.compile(rb'\{\s*"resource_?(?:Spans|Metrics|Logs|spans|metrics|logs)"')
 _Message = TracesData | MetricsData | LogsData
@@ -62,22 +66,35 @@ def read_bare(stream: BinaryIO) -> Iterator[Batch]:
 
 
 def _read(frames: Iterator[Frame]) -> Iterator[Batch]:
-    catalogue, messages = Catalogue(), Messages()
+    catalogue, held, size, is_large = Catalogue(), [], 0, False
     for frame in frames:
-        messages.taken += frame.taken
+        held.append(frame)
+        size += len(frame.body)
+        if size >= BLOCK or len(held) >= _MOST:
+            is_large |= size >= LARGE
+            yield _batch(held, catalogue, is_large=is_large)
+            held, size = [], 0
+    if held:
+        yield _batch(held, catalogue, is_large=is_large or size >= LARGE)
+
+
+def _batch(frames: list[Frame], catalogue: Catalogue, *, is_large: bool) -> Batch:
+    messages = Messages(sum(frame.taken for frame in frames))
+    scanned: list[Found] = []
+    if is_large:
+        from tracemortem.sources import otlp_scanned
+
+        scanned, frames = otlp_scanned.messages(frames)
+    for frame in frames:
         if frame.fault:
             messages.lose(frame.number, frame.fault, "")
-        elif frame.body.startswith(b"{"):
+        elif frame.is_json:
             messages.add(frame.number, frame.body.replace(b"\n", b" "))
         elif (message := _parsed(frame.body)) is None:
             messages.lose(frame.number, "a frame that is no OTLP export request", frame.body[:50].hex())
         else:
             messages.add(frame.number, orjson.dumps(MessageToDict(message, use_integers_for_enums=True)))
-        if messages.is_full:
-            yield messages.batch(catalogue)
-            messages = Messages()
-    if not messages.is_empty:
-        yield messages.batch(catalogue)
+    return messages.batch(catalogue, scanned)
 
 
 def _is_bare(head: bytes) -> bool:

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from tracemortem.sources import otlp_scan_json
+from tracemortem.sources import otlp_scan_json, otlp_scan_proto
 from tracemortem.sources.attributes import Named
 from tracemortem.sources.otlp_cells import Cells, cells
+from tracemortem.sources.otlp_frames import Frame
 from tracemortem.sources.otlp_plan import U8, Place, plan
 from tracemortem.sources.otlp_spans import PLAIN, Found
 from tracemortem.sources.otlp_tape import DIGITS, DOUBLE, INT64, JOINED, TEXT_CELL, TRUE, tape_for
+from tracemortem.sources.otlp_wire import fields
 
 _WHOLE = ("kind", "startTimeUnixNano", "endTimeUnixNano")
 _FIELDS = {
@@ -35,6 +37,25 @@ def json_lines(text: bytes, first_line: int) -> tuple[list[Found], list[tuple[in
         found.append(spans(scanned))
         left += [(line, text[begin:end]) for line, begin, end in scanned.left.tolist()]
     return found, left
+
+
+def messages(frames: list[Frame]) -> tuple[list[Found], list[Frame]]:
+    """The spans of messages of protobuf; and the frames that may hold anything else."""
+    is_left = {frame.number for frame in frames if not frame.body or frame.is_json}
+    whole = [frame for frame in frames if frame.number not in is_left]
+    text = b"".join(frame.body for frame in whole)
+    ends = np.cumsum([len(frame.body) for frame in whole], dtype=np.int64)
+    begins = ends - np.diff(ends, prepend=0)
+    places = np.stack((np.array([frame.number for frame in whole], dtype=np.int64), begins, ends), axis=1)
+    data, found, first = np.frombuffer(text, np.uint8), [], 0
+    tables = plan().tables
+    while first < len(places):
+        tape = tape_for(len(text) - int(begins[first]))
+        first = otlp_scan_proto.scan_proto(data, places, first, fields(), tables.slots, tables.names, *tape)
+        scanned = cells(text, tape, plan())
+        found.append(spans(scanned))
+        is_left.update(scanned.left[:, 0].tolist())
+    return found, [frame for frame in frames if frame.number in is_left]
 
 
 def spans(scanned: Cells) -> Found:

@@ -33,6 +33,8 @@ _ORIGIN = r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*"
 _QUERY = r"[?#].*$"
 PLAIN = ("traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano")
 
+_IDS = {"traceId": "trace_id", "spanId": "span_id", "parentSpanId": "parent_span_id"}
+
 
 def schema() -> dict[str, pl.DataType]:
     """The columns of the raw table span."""
@@ -104,7 +106,9 @@ def spans(found: Found) -> tuple[pl.DataFrame, pl.DataFrame, Used]:
     )
     reason = read.select(_reason()).to_series()
     is_stored = reason.is_null()
-    lost = fields.rejected(read.filter(~is_stored), reason.filter(~is_stored), *PLAIN)
+    # an id may stand there as base64, in which nobody would look for it
+    shown = [pl.coalesce(made, raw).alias(raw) for raw, made in _IDS.items()]
+    lost = fields.rejected(read.filter(~is_stored).with_columns(shown), reason.filter(~is_stored), *PLAIN)
     stored = read.filter(is_stored)
     # by numpy: Polars multiplies with the inverse instead, and 581139000 / 1e9 is 0.5811390000000001
     duration = pl.Series("duration_s", (stored["end"] - stored["start"]).to_numpy() / 1e9)

@@ -58,6 +58,15 @@ def tape_for(size: int) -> Tape:
 
 
 @inlined
+def word(text: U8, at: int) -> int:
+    """Eight bytes as one number, the first the lowest: in machine code one load."""
+    value = 0
+    for number in range(8):
+        value |= int(text[at + number] & 0xFF) << (8 * number)  # & makes it signed
+    return value
+
+
+@inlined
 def target(text: U8, at: int, size: int, owner: int, slots: I32, names: U8) -> int:
     """The slot of a key of an owner; -1 where it is none of its keys."""
     if size == 0:
@@ -66,6 +75,8 @@ def target(text: U8, at: int, size: int, owner: int, slots: I32, names: U8) -> i
     while slots[SIZE, slot] >= 0:
         if slots[OWNER, slot] == owner and slots[SIZE, slot] == size:
             start, same = slots[AT, slot], 0
+            while size - same >= 8 and word(names, start + same) == word(text, at + same):
+                same += 8
             while same < size and names[start + same] == text[at + same]:
                 same += 1
             if same == size:
