@@ -5,7 +5,7 @@
 # it prefers a newer release to the one pinned where a package is asked for with an extra, and stops for want of a hash.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick soak bench corpus lint types format lock clean distclean
+.PHONY: help setup demo test quick soak bench simulated corpus lint types format lock clean distclean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -46,6 +46,9 @@ bench: $(READY) $(PEERS) ## wall time, CPU time and memory of what is slow, besi
 
 corpus: $(READY) ## what becomes of every real file in ../shared/corpus, into docs/corpus.md
 	$(BIN)/python tests/corpus/judged.py ../shared/corpus docs/corpus.md
+
+simulated: $(READY) ## simulated incidents of every kind, ten seeds each, diagnosed and scored: an hour
+	PYTHONPATH=tests $(BIN)/python -m simulated.run --processes 2
 
 lint: $(READY) ## ruff and sqlfluff
 	$(BIN)/ruff check .

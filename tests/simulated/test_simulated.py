@@ -1,0 +1,46 @@
+"""Simulated incidents, made and diagnosed."""
+
+import filecmp
+from pathlib import Path
+
+import pytest
+
+from simulated.cases import KINDS, draw
+from simulated.recording import write
+from simulated.run import run, run_all
+from simulated.scoring import Score
+
+SEEDS = range(1000, 1010)  # seen by nobody who wrote the diagnosis
+
+
+def share(scores: list[Score], name: str) -> float:
+    """Of the cases that ask for it, those that have it."""
+    real = [getattr(one, name) for one in scores if one.is_detected is not None]
+    return sum(real) / len(real)
+
+
+@pytest.mark.slow
+def test_the_same_seed_writes_the_same_bytes(tmp_path: Path):
+    first, second = (write(draw("gpu_throttle", 4), tmp_path / name) for name in ("a", "b"))
+    files = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
+    assert len(files) >= 4
+    assert filecmp.cmpfiles(first, second, files, shallow=False)[1:] == ([], [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["long_context_surge", "retry_storm", "straggler_replica"])
+def test_a_simulated_incident_is_found_and_its_cause_is_named(kind: str, tmp_path: Path):
+    found = run(kind, 0, tmp_path)
+    assert found is not None
+    assert (found.is_detected, found.is_top1, found.cleared) == (True, True, ())
+
+
+@pytest.mark.soak
+def test_every_kind_is_told_apart(tmp_path: Path):
+    scores = list(run_all(KINDS, SEEDS, tmp_path, processes=2))
+    assert share(scores, "is_top1") >= 0.9
+    assert share(scores, "is_exact") >= 0.85
+    for kind in ("confounded", "mix_shift", "two_causes"):
+        assert share([one for one in scores if one.kind == kind], "is_top1") >= 0.8, kind
+    true = sum(len(one.true) for one in scores)
+    assert sum(len(one.cleared) for one in scores) <= 0.01 * true
