@@ -14,10 +14,11 @@ def ids(raw: pl.Series, size: int) -> pl.Series:
 
     raw   hex in either case, or base64, as protobuf's own JSON writes bytes (Tempo)
     """
-    lower = raw.replace("", None).str.to_lowercase()
-    is_hex = lower.str.contains(f"^[0-9a-f]{{{2 * size}}}$")
-    if is_hex.all():
-        return lower
+    given, digits = raw.replace("", None), f"^[0-9a-f]{{{2 * size}}}$"
+    if given.str.contains(digits).all():
+        return given
+    lower = given.str.to_lowercase()
+    is_hex = lower.str.contains(digits)
     decoded = raw.str.decode("base64", strict=False)
     choices = pl.DataFrame({"lower": lower, "is_hex": is_hex, "decoded": decoded})
     is_base64 = pl.col("decoded").bin.size() == size

@@ -31,6 +31,7 @@ _OWN: Mapping[str, pl.DataType] = {
 # a URL has an origin before the path; http.target and url.full have a query behind it
 _ORIGIN = r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*"
 _QUERY = r"[?#].*$"
+_LONGER = r"[?#]|://"
 PLAIN = ("traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano")
 
 _IDS = {"traceId": "trace_id", "spanId": "span_id", "parentSpanId": "parent_span_id"}
@@ -128,6 +129,9 @@ def _reason() -> pl.Expr:
 
 
 def _stored() -> list[pl.Expr]:
+    # most paths are bare, and a replacement that finds nothing takes half of the time of all this
+    longer = pl.when(pl.col("path").str.contains(_LONGER)).then("path")
+    bare = longer.str.replace(_ORIGIN, "").str.replace(_QUERY, "")
     made = {
         "trace_id": fields.known("trace_id", 16),
         "parent_span_id": fields.known("parent_span_id", 8),
@@ -138,7 +142,7 @@ def _stored() -> list[pl.Expr]:
         "status_code": pl.col("status_code").fill_null(0),
         "status_message": fields.given(pl.col("status_message")),
         "scope": fields.given(pl.col("scope")),
-        "path": fields.given(pl.col("path").str.replace(_ORIGIN, "").str.replace(_QUERY, "")),
+        "path": fields.given(pl.coalesce(bare, "path")),
     }
     return [
         made.get(name, pl.col(name)).cast(dtype, strict=False).alias(name) for name, dtype in schema().items()
