@@ -130,6 +130,13 @@ def test_an_odd_message_is_left_to_the_exact_reader_and_costs_no_other(body: byt
     assert _are_read_alike(_framed(usual, body, usual))
 
 
+def test_a_field_of_another_type_is_passed_over_as_parsers_do() -> None:
+    name, kind = b"\x28\x07", b"\x31" + bytes(8)  # as numbers that these fields do not hold
+    body = _around(_span().SerializeToString() + name + kind)
+    assert _left(body) == []
+    assert _are_read_alike(_framed(body))
+
+
 def test_an_attribute_whose_value_stands_before_its_name_is_read() -> None:
     plain = _traces(_with("gen_ai.request.id", AnyValue(string_value="r1")))
     key, value = b"\x0a\x11gen_ai.request.id", b"\x12\x04\x0a\x02r1"

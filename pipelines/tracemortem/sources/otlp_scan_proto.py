@@ -41,7 +41,6 @@ from tracemortem.sources.otlp_wire import (
     IDS,
     LISTS,
     NAMES,
-    NO_FIELD,
     PARTS,
     PASSED,
     REALS,
@@ -52,9 +51,9 @@ from tracemortem.sources.otlp_wire import (
     UNSIGNED,
     Field,
 )
-from tracemortem.sources.otlp_wire_values import is_sound, is_text, payload, varint
+from tracemortem.sources.otlp_wire_values import is_text, payload, varint
 
-_WIRE, _DONE, _TO, _NODE, _LEVEL, _FORM, _BIT, _GIVEN, _PACKED = range(len(Field._fields))
+_WIRE, _DONE, _TO, _NODE, _LEVEL, _FORM, _BIT, _GIVEN = range(len(Field._fields))
 _DEEPEST = 64
 _DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 
@@ -188,10 +187,7 @@ def _walk(
         if number >= FIELDS:
             continue
         if wire != fields[node, number, _WIRE]:
-            packed = fields[node, number, _PACKED]
-            if packed != NO_FIELD and wire == SIZED and not is_sound(text, start, at, packed):
-                return False
-            continue
+            continue  # as parsers do with a field of another type: it counts as unknown
         done, bit = int(fields[node, number, _DONE]), int(fields[node, number, _BIT])
         if seen & bit != 0 or (done == NAMES and seen != 0):
             return False

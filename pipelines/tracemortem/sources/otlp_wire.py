@@ -68,7 +68,6 @@ class Field(NamedTuple):
     form    of an integer as above; how many bytes an id has
     bit     of what may be there once only, of its kind; else 0
     given   whether it is written even where it is zero or empty
-    packed  type of the numbers that may stand in it one after another
     """
 
     wire: int = NO_FIELD
@@ -79,7 +78,6 @@ class Field(NamedTuple):
     form: int = 0
     bit: int = 0
     given: int = 0
-    packed: int = NO_FIELD
 
 
 @cache
@@ -158,7 +156,7 @@ class _Builder:
             return made._replace(done=ENTERED, node=self._plain_message(field.message_type))
         if field.type == FieldDescriptor.TYPE_STRING:
             return made._replace(done=CHECKED)
-        return made._replace(packed=wire) if field.is_repeated and wire != SIZED else made
+        return made
 
     def _plain_message(self, of: Descriptor) -> int:
         """A message of which nothing is read; it may hold others of its own kind."""

@@ -73,13 +73,3 @@ def is_text(text: U8, at: int, end: int) -> bool:
         bits |= int(text[at] & _BYTE)
         at += 1
     return bits & _ABOVE_ASCII == 0 or _is_utf8(text, start, end)
-
-
-@inlined
-def is_sound(text: U8, at: int, end: int, wire: int) -> bool:
-    """Whether numbers stand here, one after another."""
-    if wire != VARINT:
-        return (end - at) % (8 if wire == FIXED64 else 4) == 0
-    while 0 <= at < end:
-        _, at = varint(text, at, end)
-    return at == end
