@@ -1,5 +1,8 @@
 """What a command costs is that of the command, whole; a peer that is missing is a row that says so."""
 
+import json
+import os
+import subprocess
 import sys
 from subprocess import CalledProcessError
 
@@ -9,9 +12,20 @@ from measure import Cost, measure, table
 MISSING = "from measure import unavailable; raise unavailable('peer is not installed')"
 
 
-def test_cpu_time_and_memory_are_those_of_the_command():
+def test_cpu_time_and_memory_are_those_of_the_command(repo_root):
     busy = "x = bytearray(1) * (1 << 28)\nimport time\nwhile time.process_time() < 0.3: pass\nprint(len(x))"
-    cost = measure("busy", [sys.executable, "-c", busy], runs=1)
+    asked = (
+        "import json, sys, dataclasses; from measure import measure; "
+        f"cost = measure('busy', [sys.executable, '-c', {busy!r}], runs=1)"
+    )
+    told = subprocess.run(  # from a small process: a child's peak is at least that of the one that starts it
+        [sys.executable, "-c", f"{asked}; print(json.dumps(dataclasses.asdict(cost)))"],
+        env={**os.environ, "PYTHONPATH": str(repo_root / "tests" / "bench")},
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    cost = Cost(**json.loads(told.stdout))
     assert cost.said == str(1 << 28)
     assert 0.3 <= (cost.cpu_s or 0) <= 1.0
     assert (cost.wall_s or 0) >= 0.3
