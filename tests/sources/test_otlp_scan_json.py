@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from tracemortem.sources import otlp, otlp_scanned
-from tracemortem.sources.batch import Batch
 from tracemortem.sources.blocks import Block
 from tracemortem.sources.opened import opened
 from tracemortem.sources.otlp_series import Catalogue
@@ -52,18 +51,10 @@ def an_attribute(key: str, **value: Any) -> dict[str, Any]:
     return {"key": key, "value": value}
 
 
-def batches(text: bytes, patch: pytest.MonkeyPatch) -> tuple[Batch, Batch]:
-    """What a text gives when it is scanned, and when it is not."""
-    read = []
-    for large in (0, len(text) + 1):
-        patch.setattr(otlp, "LARGE", large)
-        read.append(otlp.batch(Block(text, 7, len(text)), Catalogue()))
-    return read[0], read[1]
-
-
 def assert_same(text: bytes) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        scanned, exact = batches(text, patch)
+    scanned, exact = (
+        otlp.batch(Block(text, 7, len(text)), Catalogue(), is_large=is_large) for is_large in (True, False)
+    )
     assert scanned.rows.keys() == exact.rows.keys()
     for name, rows in exact.rows.items():
         assert_frame_equal(scanned.rows[name], rows)

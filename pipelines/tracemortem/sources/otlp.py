@@ -23,7 +23,7 @@ from tracemortem.sources.otlp_series import Catalogue
 from tracemortem.sources.otlp_shape import ENVELOPE
 from tracemortem.sources.otlp_spans import Found, in_envelopes, spans
 
-LARGE = 8 << 20  # bytes of a block from which on a compiled scanner makes up for its start
+LARGE = 8 << 20  # bytes of a file's first block from which on a compiled scanner makes up for its start
 
 
 def read(stream: BinaryIO) -> Iterator[Batch]:
@@ -33,16 +33,21 @@ def read(stream: BinaryIO) -> Iterator[Batch]:
     that is no JSON, or no envelope, is one record and one reject. A row's line is that of its envelope. A
     series is given in the batch where it first occurs.
     """
-    catalogue = Catalogue()
+    catalogue, is_large = Catalogue(), False
     for block in blocks.blocks(stream, longest=blocks.LONGEST):
-        yield batch(block, catalogue)
+        is_large |= len(block.text) >= LARGE and b'"resourceSpans"' in block.text[:HEAD]
+        yield batch(block, catalogue, is_large=is_large)
 
 
-def batch(block: Block, catalogue: Catalogue) -> Batch:
-    """The records of one block of lines; catalogue: the series of the file so far."""
+def batch(block: Block, catalogue: Catalogue, *, is_large: bool = False) -> Batch:
+    """The records of one block of lines.
+
+    catalogue   the series of the file so far
+    is_large    whether there are so many traces that a compiled scanner makes up for its start
+    """
     scanned: list[Found] = []
     lines: Iterable[tuple[int, bytes]]
-    if len(block.text) >= LARGE and b'"resourceSpans"' in block.text[:HEAD]:
+    if is_large:
         from tracemortem.sources import otlp_scanned
 
         scanned, lines = otlp_scanned.json_lines(block.text, block.first_line)
