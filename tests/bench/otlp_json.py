@@ -2,7 +2,8 @@
 
 python tests/bench/otlp_json.py METHOD FILE
 
-DuckDB and chDB are told the names of the attributes that the file holds; ours looks for all that it knows.
+All make the columns of raw.span. The peers are told one attribute for each, that which the file holds if it
+holds one; ours looks for every name it knows.
 """
 
 import json
@@ -40,6 +41,21 @@ _REALS = {
     "queue_s": "gen_ai.latency.time_in_queue",
     "e2e_s": "gen_ai.latency.e2e",
 }
+
+# columns of which the file holds nothing
+_NO_TEXTS = {
+    "http_method": "http.request.method",
+    "peer_address": "network.peer.address",
+    "forwarded_for": "http.request.header.x-forwarded-for",
+    "tenant": "tenant",
+}
+_NO_WHOLES = {"cached_tokens": "gen_ai.usage.cache_read.input_tokens"}
+_NO_REALS = {
+    "prefill_s": "gen_ai.latency.time_in_model_prefill",
+    "decode_s": "gen_ai.latency.time_in_model_decode",
+    "inference_s": "gen_ai.latency.time_in_model_inference",
+}
+_NO_FLAGS = {"is_streaming": "llm.is_streaming"}
 
 
 def _write(path: Path, spans: int) -> None:
@@ -148,9 +164,10 @@ def chdb(file: Path, scratch: Path) -> str:
 
 def _duckdb_columns() -> Iterator[str]:
     ways = (
-        (_TEXTS, "stringValue", "varchar"),
-        (_WHOLES, "intValue", "bigint"),
-        (_REALS, "doubleValue", "double"),
+        (_TEXTS | _NO_TEXTS, "stringValue", "varchar"),
+        (_WHOLES | _NO_WHOLES, "intValue", "bigint"),
+        (_REALS | _NO_REALS, "doubleValue", "double"),
+        (_NO_FLAGS, "boolValue", "boolean"),
     )
     for names, field, dtype in ways:
         for column, name in names.items():
@@ -158,7 +175,8 @@ def _duckdb_columns() -> Iterator[str]:
             yield f"span.attributes[{at}].value.{field}::{dtype} as {column}"
 
 
-_VALUE = 'struct("key" varchar, "value" struct(stringValue varchar, intValue varchar, doubleValue double))[]'
+_KINDS = "stringValue varchar, intValue varchar, doubleValue double, boolValue boolean"
+_VALUE = f'struct("key" varchar, "value" struct({_KINDS}))[]'
 _DUCKDB = f"""
 create table span as
 with resources as (
@@ -182,20 +200,27 @@ select span.traceId as trace_id, span.spanId as span_id, nullif(span.parentSpanI
     (span.endTimeUnixNano - span.startTimeUnixNano) / 1e9 as duration_s,
     span.status.code as status_code, span.status.message as status_message, scope,
     of_resource[list_position(of_keys, 'service.name')].value.stringValue as service,
-    of_resource[list_position(of_keys, 'host.name')].value.stringValue as host,
+    of_resource[list_position(of_keys, 'host.name')].value.stringValue as host, host as replica,
     {", ".join(_duckdb_columns())}
 from keyed
 """
 
 
 def _chdb_columns() -> Iterator[str]:
-    for names, field in ((_TEXTS, "stringValue"), (_WHOLES, "intValue"), (_REALS, "doubleValue")):
+    ways = (
+        (_TEXTS | _NO_TEXTS, "stringValue", "{}"),
+        (_WHOLES | _NO_WHOLES, "intValue", "toInt64OrNull({})"),
+        (_REALS | _NO_REALS, "doubleValue", "{}"),
+        (_NO_FLAGS, "boolValue", "{}"),
+    )
+    for names, field, way in ways:
         for column, name in names.items():
             value = f"span.attributes.value.{field}[indexOf(span.attributes.key, '{name}')]"
-            yield f"{f'toInt64OrNull({value})' if names is _WHOLES else value} as {column}"
+            yield f"{way.format(value)} as {column}"
 
 
-_TUPLES = "Array(Tuple(key String, value Tuple(stringValue String, intValue String, doubleValue Float64)))"
+_OF_TUPLE = "stringValue String, intValue String, doubleValue Float64, boolValue Bool"
+_TUPLES = f"Array(Tuple(key String, value Tuple({_OF_TUPLE})))"
 _CHDB = f"""
 select span.traceId as trace_id, span.spanId as span_id, span.parentSpanId as parent_span_id,
     span.name as name, span.kind as span_kind, fromUnixTimestamp64Nano(span.startTimeUnixNano) as started_at,
@@ -205,7 +230,7 @@ select span.traceId as trace_id, span.spanId as span_id, span.parentSpanId as pa
     resource.resource.attributes.value.stringValue[
         indexOf(resource.resource.attributes.key, 'service.name')] as service,
     resource.resource.attributes.value.stringValue[
-        indexOf(resource.resource.attributes.key, 'host.name')] as host,
+        indexOf(resource.resource.attributes.key, 'host.name')] as host, host as replica,
     {", ".join(_chdb_columns())}
 from file('{{}}', JSONEachRow, 'resourceSpans Array(Tuple(resource Tuple(attributes {_TUPLES}),
     scopeSpans Array(Tuple(scope Tuple(name String), spans Array(Tuple(traceId String, spanId String,

@@ -1,5 +1,6 @@
 """Lines of JSON are read the same whether a compiled scanner takes them or the reader of small files does."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from polars.testing import assert_frame_equal
 from tracemortem.sources import otlp, otlp_scanned
 from tracemortem.sources.blocks import Block
 from tracemortem.sources.opened import opened
+from tracemortem.sources.otlp_envelopes import envelopes
 from tracemortem.sources.otlp_series import Catalogue
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
@@ -257,6 +259,17 @@ def test_what_the_collector_writes_is_not_left_to_the_exact_reader():
 )
 def test_what_the_scanner_does_not_understand_is_left_to_the_exact_reader(line: str):
     assert left(line, json.dumps(an_envelope(a_span()))) == [1]
+
+
+@pytest.mark.parametrize(("large", "lines_read_exactly"), [(len(A_LINE), 0), (len(A_LINE) + 1, 1)])
+def test_files_from_a_size_on_are_scanned(
+    monkeypatch: pytest.MonkeyPatch, large: int, lines_read_exactly: int
+):
+    given = []
+    monkeypatch.setattr(otlp, "LARGE", large)
+    monkeypatch.setattr(otlp, "envelopes", lambda lines: envelopes(given.extend(lines) or given))
+    [batch] = otlp.read(io.BytesIO(A_LINE))
+    assert (batch.stored, len(given)) == (1, lines_read_exactly)
 
 
 def test_a_line_that_is_not_utf_8_is_left_and_its_neighbours_are_scanned():
