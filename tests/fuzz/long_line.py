@@ -24,16 +24,11 @@ _PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 _PIECE = 1 << 20
 
 
-def _after(text: bytes, sign: bytes) -> int:
-    """Behind which of these signs a text is about halved; its end where there is none."""
-    ends = (found.end() for found in re.finditer(sign, text))
-    return min(ends, key=lambda at: abs(at - len(text) // 2), default=len(text))
-
-
-def _inside(seed: Seed, sign: bytes, filling: bytes, size: int) -> Iterator[bytes]:
-    """Its longest line made long inside a text or a number, and then the whole again."""
+def _inside(seed: Seed, filling: bytes, size: int) -> Iterator[bytes]:
+    """Its longest line made long behind the letter in its middle, and then the whole again."""
     line = max(seed.data.split(b"\n"), key=len)
-    at = seed.data.index(line) + _after(line, sign)
+    letters = (found.end() for found in re.finditer(rb"[A-Za-z]", line))
+    at = seed.data.index(line) + min(letters, key=lambda end: abs(end - len(line) // 2), default=len(line))
     yield seed.data[:at]
     yield from [filling * _PIECE] * (size // _PIECE)
     yield seed.data[at:]
@@ -41,11 +36,13 @@ def _inside(seed: Seed, sign: bytes, filling: bytes, size: int) -> Iterator[byte
 
 
 def _text(seed: Seed, size: int) -> Iterator[bytes]:
-    return _inside(seed, rb"[A-Za-z]", b"x", size)
+    return _inside(seed, b"x", size)
 
 
-def _number(seed: Seed, size: int) -> Iterator[bytes]:
-    return _inside(seed, rb"[0-9]", b"7", size)
+def _blank(seed: Seed, size: int) -> Iterator[bytes]:
+    """Blanks in front of all, and as many inside."""
+    yield from [b" " * _PIECE] * (size // _PIECE)
+    yield from _inside(seed, b" ", size)
 
 
 def _again(seed: Seed, size: int) -> Iterator[bytes]:
@@ -58,7 +55,7 @@ def _again(seed: Seed, size: int) -> Iterator[bytes]:
 
 SHAPES: Mapping[str, Callable[[Seed, int], Iterator[bytes]]] = {
     "text": _text,
-    "number": _number,
+    "blank": _blank,
     "again": _again,
 }
 

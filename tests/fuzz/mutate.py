@@ -12,6 +12,25 @@ TOKENS = (
     b"\0\0\0\x01\x0a", b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"&b;", b"9999-12-31T23:59:59Z", b"0000-00-00",
     b" line text at reason round ", b"::1", b"[::ffff:1.2.3.4]:0", b"'", b"%", b"$", b"*",
 )  # fmt: skip
+FILLINGS = (
+    b" ",
+    b"\t",
+    b"\n",
+    b"x",
+    b"\\",
+    b'"',
+    b"0",
+    b"a ",
+    b"{",
+    b"}",
+    b"[]",
+    b",",
+    b":",
+    b"=",
+    b"#",
+    b"\0",
+    b"\xff",
+)
 DEEP = (b"[", b'{"a":', b"\x0a\x7f", b"<a>")
 
 
@@ -50,10 +69,10 @@ def _token(data: bytes, at: int, size: int, pick: int, other: bytes) -> bytes:
 
 
 def _number(data: bytes, at: int, size: int, pick: int, other: bytes) -> bytes:
-    """The next run of digits becomes another one, up to 400 long."""
+    """The next run of digits becomes another one, up to 6000 long."""
     start = next((i for i in range(at, len(data)) if data[i : i + 1].isdigit()), len(data))
     end = next((i for i in range(start, len(data)) if not data[i : i + 1].isdigit()), len(data))
-    return data[:start] + b"%d" % (pick % 10) * (1 + size % 400) + data[end:]
+    return data[:start] + b"%d" % (pick % 10) * (1 + size % 6000) + data[end:]
 
 
 def _deep(data: bytes, at: int, size: int, pick: int, other: bytes) -> bytes:
@@ -61,7 +80,7 @@ def _deep(data: bytes, at: int, size: int, pick: int, other: bytes) -> bytes:
 
 
 def _long(data: bytes, at: int, size: int, pick: int, other: bytes) -> bytes:
-    return data[:at] + bytes([pick % 256]) * (size % 100_000) + data[at:]
+    return data[:at] + FILLINGS[pick % len(FILLINGS)] * (size % 100_000) + data[at:]
 
 
 def _swap(data: bytes, at: int, size: int, pick: int, other: bytes) -> bytes:

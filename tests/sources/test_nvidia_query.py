@@ -153,3 +153,9 @@ def test_every_text_of_the_captures_is_read(name: str):
         batches = read(log, nvidia_query.read_text)
         assert sum(batch.stored for batch in batches) == log.count("\nGPU 0000")
         assert fields(batches).keys() >= {"gpu_temp_c", "sm_clock_mhz", "fb_used_bytes"}
+
+
+def test_a_line_of_many_blanks_costs_no_more_than_other_bytes():
+    blank = f"    GPU{' ' * 1_000_000}UUID\n"  # hours, if each blank were tried with each
+    text = TEXT.replace("    GPU UUID", f"{blank}    GPU UUID")
+    assert sum(batch.stored for batch in read(text, nvidia_query.read_text)) == 1

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from tracemortem.errors import InputError
 from tracemortem.sources import otlp, otlp_documents
 from tracemortem.sources.find import survey
 from tracemortem.sources.registry import read
@@ -175,3 +176,12 @@ def test_documents_of_the_corpus_are_read(shared: Path, name: str):
     assert found.format == "otlp_json_documents"
     assert sum(batch.stored for batch in batches) > 0
     assert sum(batch.rejects.height for batch in batches) == 0
+
+
+@pytest.mark.parametrize("blank", [b" ", b"\n"])
+def test_blanks_before_a_document_cost_no_more_than_other_bytes(tmp_path: Path, blank: bytes):
+    path = tmp_path / "a"
+    path.write_bytes(blank * 3_000_000 + b'{"no": "envelope"')  # hours, if each blank were tried with each
+    assert not any(batch.stored for batch in otlp_documents.read(io.BytesIO(path.read_bytes())))
+    with pytest.raises(InputError, match="cannot be read"):
+        survey([str(path)])

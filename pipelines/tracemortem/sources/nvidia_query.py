@@ -21,7 +21,7 @@ _XML_ENDS = "</nvidia_smi_log>"
 _STAMP = "%a %b %e %H:%M:%S %Y"
 _NUMBER = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)(?: (?:%|C|W|J|us|[KMG]i?B|[KM]B/s|MHz))?")
 _GPU = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9])\s*")
-_PAIR = re.compile(r"(?P<key>[^:]+?) *: (?P<value>.*)")
+_PAIR = re.compile(r"(?P<key>[^:]*[^: ]) *: (?P<value>.*)")
 # a simple DOCTYPE names a DTD that is never fetched; one with a part of its own could define entities
 _DOCTYPE = re.compile(r"<!DOCTYPE\s+nvidia_smi_log\s+SYSTEM\s+\"[\w.]*\"\s*>")
 # lists of what is possible, and parts that come several times: processes, MIG slices

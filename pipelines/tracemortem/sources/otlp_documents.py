@@ -20,8 +20,11 @@ from tracemortem.sources.otlp_odd import WRAPPERS
 from tracemortem.sources.otlp_series import Catalogue
 from tracemortem.sources.otlp_shape import ENVELOPE, Many, Message
 
+# blanks may go on for megabytes: no two parts of a pattern may both take them
 _LIST = re.compile(rb"(?:\xef\xbb\xbf)?[\s\0]*\[")
-_WRAPPED = re.compile(rb'(?:\xef\xbb\xbf)?[\s\0]*\[?\s*\{\s*"(?:%s)"\s*:\s*\{' % "|".join(WRAPPERS).encode())
+_WRAPPED = re.compile(
+    rb'(?:\xef\xbb\xbf)?[\s\0]*(?:\[\s*)?\{\s*"(?:%s)"\s*:\s*\{' % "|".join(WRAPPERS).encode()
+)
 
 
 def read(stream: BinaryIO, size: int = BLOCK) -> Iterator[Batch]:

@@ -49,6 +49,9 @@ class Recognised:
     runner_up: str = ""
 
 
+_BLANK = Recognised("skipped", "unknown", "it holds nothing but blank lines", "check the export")
+
+
 def recognise(head: bytes) -> Recognised:
     """What a file is that begins with these decompressed bytes; `which_format` tells access logs apart."""
     what = _recognised(head)
@@ -73,7 +76,7 @@ def _recognised(head: bytes) -> Recognised:
         return Recognised("skipped", "unknown", f"it is {strange[0]}", strange[1])
     lines = whole_lines(head)
     if not lines:
-        return Recognised("skipped", "unknown", "it holds nothing but blank lines", "check the export")
+        return _BLANK
     text = "\n".join(lines)
     if told := recognise_metrics.tell(lines, text):
         return Recognised(*told)
@@ -92,6 +95,8 @@ def which_format(head: bytes, candidates: Sequence[TextFormat]) -> Recognised:
                  that gives more columns, then the one that stands first
     """
     lines = whole_lines(head)[:LINES]
+    if not lines:  # what was looked at before may have gone further than this head
+        return _BLANK
     texts = wrapped.bare(lines)
     stamped = wrapped.bare(lines, keeps_stamp=True)
     scored = [(reads(texts, form), form) for form in candidates]

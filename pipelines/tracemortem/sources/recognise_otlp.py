@@ -14,7 +14,7 @@ _AMBIGUOUS = "batches"  # so Tempo calls the resources of spans
 _NAMES = {*ENVELOPE.fields, *ENVELOPE.others}
 _OF_TEMPO = re.compile(r"""["'](?:scope_?[Ss]pans|instrumentation_?[Ll]ibrary_?[Ss]pans)["']""")
 _BEGINS = re.compile(
-    rf'\s*\[?\s*\{{\s*(?:"(?:{"|".join(WRAPPERS)})"\s*:\s*\{{\s*)?"(?P<name>{"|".join(sorted(_NAMES))})"'
+    rf'\s*(?:\[\s*)?\{{\s*(?:"(?:{"|".join(WRAPPERS)})"\s*:\s*\{{\s*)?"(?P<name>{"|".join(sorted(_NAMES))})"'
 )
 
 
