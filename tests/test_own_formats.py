@@ -102,7 +102,7 @@ refuses: [{{line: '{combined[:40]}', why: it is cut off}}]
         (GOOD.replace("line: '^", "json: [t]\nline: '^"), "format 'mine' does not say how", "one of"),
         (GOOD + "colour: red\n", "mine.yaml has a key nobody reads: 'colour'", "known are"),
         ("- a\n", "mine.yaml holds no definition", "list"),
-        ("a: [", "mine.yaml is not YAML", "line 1"),
+        ("a: [}", "mine.yaml is not YAML", "line 1"),
     ],
 )  # fmt: skip
 def test_a_faulty_format_stops_the_run_in_four_lines(tmp_path: Path, capsys, text: str, what: str, why: str):

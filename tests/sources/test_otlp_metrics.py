@@ -271,7 +271,9 @@ def test_a_series_of_an_earlier_batch_is_not_given_again(monkeypatch: pytest.Mon
         an_envelope({"name": name, "gauge": {"dataPoints": [a_point(asInt="1")]}}) + "\n" for name in "abab"
     ]
     monkeypatch.setattr(
-        otlp.blocks, "blocks", lambda _: map(otlp.Block, map(str.encode, lines), (1, 2, 3, 4), [0] * 4)
+        otlp.blocks,
+        "blocks",
+        lambda _, longest: map(otlp.Block, map(str.encode, lines), (1, 2, 3, 4), [0] * 4),
     )
     batches = list(otlp.read(io.BytesIO()))
     assert [batch.rows["series"]["name"].to_list() for batch in batches] == [["a"], ["b"], [], []]
