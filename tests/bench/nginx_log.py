@@ -14,6 +14,7 @@ from measure import Cost
 from methods import Method, compared, module, program, rows, run
 
 LINES = 1_000_000
+BATCH = 100_000  # lines that a loop in Python gives to DuckDB at once
 _PATTERN = re.compile(
     r'(\S+) - (\S+) \[([^\]]+)\] "(\S+) (\S+) [^"]*" (\d+) (\d+) "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)" '
     r'"((?:[^"\\]|\\.)*)" rt=([\d.]+) urt="([\d.]+|-)" uaddr="([^"]*)" rid=(\S+)\n?'
@@ -149,9 +150,9 @@ def python_loop(file: Path, scratch: Path) -> str:
     numbers = count(1)
     with duckdb.connect(scratch / "x.duckdb") as con, file.open(encoding="utf-8") as lines:
         con.execute(f"create table access ({types})")
-        while some := list(islice(lines, 100_000)):
+        while some := list(islice(lines, BATCH)):
             found = []
-            for number, line in zip(numbers, some, strict=False):
+            for line, number in zip(some, numbers, strict=False):
                 match = _PATTERN.fullmatch(line)
                 if match is None:
                     bad.append(number)

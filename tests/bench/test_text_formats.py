@@ -32,8 +32,11 @@ def made(tmp_path_factory) -> Mapping[str, tuple[Path, list[int]]]:
 
 
 @pytest.fixture
-def said(capsys, tmp_path):
+def said(capsys, monkeypatch, tmp_path):
     """A function: what a method says of a file, also where its peer is missing."""
+
+    for bench in (nginx_log, json_log):
+        monkeypatch.setattr(bench, "BATCH", ROWS // 3)
 
     def say(method: Method, file: Path) -> str:
         try:
