@@ -18,6 +18,7 @@
 -- tpot_s              s        decode time per token
 -- engine_s            s        time in the engine
 -- outside_s           s        time outside it
+-- before_queue_s      s        the same and the time in its process before its queue
 -- engine_lag_s        s        start at the engine less start at the gateway
 -- replica             -        engine replica
 -- host                -        its machine
@@ -44,6 +45,7 @@ select
     request.tpot_s,
     request.engine_s,
     request.outside_s,
+    request.outside_s + if(request.engine_front_s < 0, 0, request.engine_front_s) as before_queue_s,
     request.engine_lag_s,
     request.replica,
     request.host,

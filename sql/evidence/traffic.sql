@@ -9,6 +9,8 @@
 --                                         length are taken to be long as often as the others; null where no
 --                                         length is known
 -- usual_requests_per_s_before  1/s        the same in the baseline
+-- more_share                   ratio        part of the growth of tokens a second, prompts' or answers'
+--                                         whichever grew more, that comes from the number of requests
 -- clients                      count      different client addresses
 -- clients_before               count      the same in the baseline
 
@@ -31,6 +33,30 @@ select
     count_if(phase = 'baseline') / (60 * any_value(phase_minutes) filter (where phase = 'baseline'))
     * count_if(not is_long and phase = 'baseline')
     / nullif(count(is_long) filter (where phase = 'baseline'), 0) as usual_requests_per_s_before,
+    ln(
+        (count_if(phase = 'during') / any_value(phase_minutes) filter (where phase = 'during'))
+        / nullif(count_if(phase = 'baseline') / any_value(phase_minutes) filter (where phase = 'baseline'), 0)
+    )
+    / nullif(
+        ln(
+            (count_if(phase = 'during') / any_value(phase_minutes) filter (where phase = 'during'))
+            / nullif(
+                count_if(phase = 'baseline') / any_value(phase_minutes) filter (where phase = 'baseline'), 0
+            )
+        )
+        + greatest(
+            0,
+            ln(
+                steady_avg(case when phase = 'during' then prompt_tokens end)
+                / nullif(steady_avg(case when phase = 'baseline' then prompt_tokens end), 0)
+            ),
+            ln(
+                steady_avg(case when phase = 'during' then output_tokens end)
+                / nullif(steady_avg(case when phase = 'baseline' then output_tokens end), 0)
+            )
+        ),
+        0
+    ) as more_share,
     -- requests come from somewhere: none counted means none known
     nullif(count(distinct client_ip) filter (where phase = 'during'), 0) as clients,
     nullif(count(distinct client_ip) filter (where phase = 'baseline'), 0) as clients_before

@@ -20,6 +20,7 @@
 -- prefill_s           s        first schedule to first token
 -- decode_s            s        first token to last token
 -- engine_s            s        arrival at the engine to last token
+-- engine_front_s      s        time in the engine's process before its queue, where it tells its stages
 -- outside_s           s        total time less the engine's: gateway, network and front end, free of clock
 --                              skew
 -- engine_lag_s        s        start at the engine less start at the gateway: travel time and clock offset
@@ -99,6 +100,10 @@ joined as (
             end
         ) as decode_s,
         coalesce(engine.e2e_s, engine.duration_s) as engine_s,
+        coalesce(
+            engine.ttft_s - engine.queue_s - engine.prefill_s,
+            coalesce(engine.e2e_s, engine.duration_s) - engine.queue_s - engine.inference_s
+        ) as engine_front_s,
         coalesce(gateway.duration_s, log.duration_s) - coalesce(engine.e2e_s, engine.duration_s) as outside_s,
         epoch(engine.started_at) - epoch(gateway.started_at) as engine_lag_s,
         coalesce(engine.prompt_tokens, gateway.prompt_tokens, log.prompt_tokens) as prompt_tokens,
@@ -203,6 +208,7 @@ select
     joined.prefill_s,
     joined.decode_s,
     joined.engine_s,
+    joined.engine_front_s,
     joined.outside_s,
     joined.engine_lag_s,
     case when joined.output_tokens > 1 then joined.decode_s / (joined.output_tokens - 1) end as tpot_s,
