@@ -72,7 +72,7 @@ _LOAD = {
 _GROWS = (
     "gpu_fault", "replica_loss", "cache_pollution", "rollout_cold_cache", "prefix_cache_disabled",
 )  # fmt: skip
-STRENGTHS = (1.0, 1.5, 2.2, 3.2)
+STRENGTHS = (1.0, 1.5, 2.2, 3.2, 4.5, 6.5)
 NEEDED, HELPED = 0.3, 0.12  # share of the rise of P99 that goes if a part is undone
 
 

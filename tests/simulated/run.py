@@ -13,7 +13,7 @@ from pathlib import Path
 
 from simulated.cases import KINDS, UnfeltError, draw
 from simulated.recording import write
-from simulated.scoring import Score, score, table
+from simulated.scoring import Score, reliability, score, table
 from tracemortem import pipeline
 from tracemortem.settings import Settings
 
@@ -43,7 +43,7 @@ def run_all(kinds: Sequence[str], seeds: Sequence[int], folder: Path, processes:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -55,8 +55,8 @@ def main() -> None:
     first, _, last = asked.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
     with tempfile.TemporaryDirectory() as scratch:
-        found = run_all(asked.kinds.split(","), seeds, asked.keep or Path(scratch), asked.processes)
-        sys.stdout.write(table(list(found)))
+        scores = list(run_all(asked.kinds.split(","), seeds, asked.keep or Path(scratch), asked.processes))
+    sys.stdout.write(f"{table(scores)}\n{reliability(scores)}")
 
 
 if __name__ == "__main__":

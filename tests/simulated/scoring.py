@@ -18,6 +18,16 @@ HALF = 0.5
 
 
 @dataclass(frozen=True)
+class Claim:
+    """One primary cause that was named. is_beside: another stood beside it."""
+
+    verdict: str
+    is_beside: bool
+    confidence: float
+    is_true: bool
+
+
+@dataclass(frozen=True)
 class Score:
     """One case. None where the case does not ask for it."""
 
@@ -34,6 +44,7 @@ class Score:
     false: tuple[str, ...] = field(default=())
     cleared: tuple[str, ...] = field(default=())
     cidr: tuple[int, int, int] | None = None  # ranges found, named, true
+    claims: tuple[Claim, ...] = ()
 
 
 def score(case: Case, report: Report) -> Score:
@@ -81,6 +92,11 @@ def score(case: Case, report: Report) -> Score:
         false=tuple(sorted(claimed - accepted - case.plausible - {"unknown"})),
         cleared=tuple(sorted(cleared & set(case.primary))),
         cidr=_ranges(best, case.culprits),
+        claims=tuple(
+            Claim(cause["verdict"], len(said) > 1, cause["confidence"], cause["kind"] in accepted)
+            for cause in best["causes"]
+            if cause["role"] == "primary" and cause["confidence"] is not None
+        ),
     )
 
 
@@ -186,3 +202,17 @@ def _percent(held: Iterable[bool | None]) -> str:
 
 def _median(values: Sequence[float], form: str) -> str:
     return form.format(sorted(values)[len(values) // 2]) if values else "-"
+
+
+def reliability(scores: Sequence[Score]) -> str:
+    """Stated confidence beside the share that was true, by evidence, and the expected calibration error."""
+    claims = [claim for one in scores for claim in one.claims]
+    lines = ["| verdict | beside others | claims | true | confidence |", "|---|---|---|---|---|"]
+    error = 0.0
+    for verdict, is_beside in sorted({(claim.verdict, claim.is_beside) for claim in claims}):
+        held = [claim for claim in claims if (claim.verdict, claim.is_beside) == (verdict, is_beside)]
+        true = sum(claim.is_true for claim in held)
+        stated = sum(claim.confidence for claim in held) / len(held)
+        error += abs(true - stated * len(held)) / len(claims)
+        lines.append(f"| {verdict} | {'yes' if is_beside else 'no'} | {len(held)} | {true} | {stated:.2f} |")
+    return "\n".join((*lines, f"\nExpected calibration error: {error:.3f}")) + "\n"

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
-from simulated.scoring import score, table
+from simulated.scoring import Claim, Score, reliability, score, table
 from simulated.truth import Effect
 
 START = 1_767_225_600
@@ -31,7 +31,9 @@ def report(*incidents: dict[str, Any]) -> dict[str, Any]:
 def incident(first: float, last: float | None, *primary: str, **changed: Any) -> dict[str, Any]:
     return {
         "status": "confirmed", "start": time(first), "end": None if last is None else time(last),
-        "causes": [{"kind": kind, "role": "primary", "verdict": "likely"} for kind in primary],
+        "causes": [
+            {"kind": kind, "role": "primary", "verdict": "likely", "confidence": 0.7} for kind in primary
+        ],
         "not_causes": [], "sources": [],
     } | changed  # fmt: skip
 
@@ -90,3 +92,15 @@ def test_the_table_has_a_row_a_kind_and_one_of_all():
     assert [cell.strip() for cell in lines[2].split("|")[2:-1]] == [
         "1", "100", "100", "100", "0", "0", "0", "0", "1.00", "-", "-",
     ]  # fmt: skip
+
+
+def test_confidence_is_held_against_how_often_it_was_right():
+    found = score(case(), report(incident(50, 70, "gpu_throttle", "retry_storm")))
+    assert found.claims == (Claim("likely", True, 0.7, True), Claim("likely", True, 0.7, False))
+    sure = Score("quiet", 1, 0, claims=(Claim("established", False, 1.0, True),) * 2)
+    assert reliability([found, sure]).splitlines()[2:] == [
+        "| established | no | 2 | 2 | 1.00 |",
+        "| likely | yes | 2 | 1 | 0.70 |",
+        "",
+        "Expected calibration error: 0.100",  # half of the claims, by 0.2
+    ]

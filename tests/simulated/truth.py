@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 from simulated.fleet import GONE, Fleet
 from simulated.shop import Shop
 
-FELT_RATIO = 1.5  # what an on-call engineer would call an incident
+FELT_RATIO = 1.5  # a minute that stands out
+PAGES_RATIO = (
+    1.75  # of P99 over all of its minutes: between the half more that is told apart and the double that pages
+)
 FELT_MINUTES = 5
 
 
@@ -52,7 +55,7 @@ def effect(shop: Shop, run: Fleet, without: Fleet, start_s: float, end_s: float)
     for each in (run, without):
         minutes, latency = measured(each)
         pooled.append(float(np.quantile(latency[(minutes >= window[0]) & (minutes < window[1])], 0.99)))
-    if pooled[0] < FELT_RATIO * pooled[1]:
+    if pooled[0] < PAGES_RATIO * pooled[1]:
         return Effect(None, 0, 0)
     return Effect(window, pooled[0], pooled[1])
 

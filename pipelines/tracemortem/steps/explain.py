@@ -12,6 +12,8 @@ from tracemortem import declared, folders
 from tracemortem.errors import DefinitionError
 from tracemortem.explain.aftermath import mitigations, timeline
 from tracemortem.explain.alerts import Rule, alerts, read_rules
+from tracemortem.explain.confidence import Confidence
+from tracemortem.explain.confidence import read as read_confidence
 from tracemortem.explain.hypothesis import Hypothesis, read_all
 from tracemortem.explain.movements import movements, read_courses
 from tracemortem.explain.ranges import sources
@@ -95,6 +97,7 @@ def _incidents(
     frames = {table: store.frame(f"from evidence.{table} order by all") for table in SIGNAL_TABLES}
     said = {annotation.said: annotation for annotation in annotations}
     rules = read_rules(folders.definitions("explain", "rules.yaml"))
+    sure = read_confidence(folders.definitions("explain", "confidence.yaml"))
     for row in store.frame("from raw.incident order by started_at, incident_id").to_dicts():
         measured = {
             signal.name: signal
@@ -102,7 +105,7 @@ def _incidents(
             for signal in signals(table, frame, notes[table], row["incident_id"])
         }
         own = said.get(row["annotation"])
-        yield _incident(store, row, measured, hypotheses, recorders, rules, values, own)
+        yield _incident(store, row, measured, hypotheses, recorders, rules, sure, values, own)
 
 
 def _incident(
@@ -112,6 +115,7 @@ def _incident(
     hypotheses: Sequence[Hypothesis],
     recorders: Mapping[str, str],
     rules: Sequence[Rule],
+    sure: Confidence,
     values: Mapping[str, float],
     annotation: Annotation | None,
 ) -> Incident:
@@ -137,6 +141,7 @@ def _incident(
     worst = store.frame(_WORST_MINUTE, own).to_dicts()
     peak = worst[0] if worst else {"minute": None, "p99_s": None}
     causes, not_causes = verdicts(hypotheses, measured, recorders)
+    causes = sure.of(causes)
     if not causes and spike.has_risen:
         causes = (unexplained(not_causes, measured),)
     if annotation is not None:
