@@ -203,6 +203,7 @@ class Spike:
     is_given    somebody said when it was; its start and end are not measured
     has_risen   False: given, and nothing rose in it
     annotation  Annotation.said of what was said of it; None: nothing
+    model       the only model of the service that shows it; None: the service as a whole does
     """
 
     service: str
@@ -219,6 +220,7 @@ class Spike:
     is_given: bool = False
     has_risen: bool = True
     annotation: str | None = None
+    model: str | None = None
 
     @property
     def incident_id(self) -> str:

@@ -73,10 +73,12 @@ def week(seed: int) -> Week:
     return Week(
         frame.select(
             pl.lit("chat").alias("service"),
+            pl.lit(None, pl.String).alias("model"),
             (pl.lit(BEGIN).cast(pl.Datetime("us", "UTC")) + pl.duration(microseconds="offset_us")).alias(
                 "started_at"
             ),
             "latency_s",
+            pl.lit(value=False).alias("is_cut"),
         ),
         planted,
     )

@@ -30,7 +30,9 @@ def traffic():
     wander     standard deviation of a level of log latency that forgets itself in 20 minutes
     """
 
-    def make(seed=1, minutes=120, rate=100, slow=(), silent=(), daily=1.0, wander=0.0, service="chat"):
+    def make(
+        seed=1, minutes=120, rate=100, slow=(), silent=(), daily=1.0, wander=0.0, service="chat", model=None
+    ):
         rng = np.random.default_rng(seed)
         day = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(minutes) / 1440)
         rates = rate * (0.25 + 0.75 * day if daily != 1 else np.ones(minutes))
@@ -48,10 +50,12 @@ def traffic():
         offset = minute * 60_000_000 + rng.integers(0, 60_000_000, minute.size)
         return pl.DataFrame({"offset": offset, "latency_s": np.exp(log_s)}).select(
             pl.lit(service).alias("service"),
+            pl.lit(model, pl.String).alias("model"),
             (pl.lit(BEGIN).cast(pl.Datetime("us", "UTC")) + pl.duration(microseconds="offset")).alias(
                 "started_at"
             ),
             "latency_s",
+            pl.lit(value=False).alias("is_cut"),
         )
 
     return make

@@ -5,12 +5,13 @@ import pytest
 
 from tracemortem.detect.arrivals import by_service
 from tracemortem.detect.season import season
+from tracemortem.detect.watches import watches
 
 DAY = 1440
 
 
 def known(requests, quantile=0.9):
-    (arrivals,) = by_service(requests, "latency_s", DAY)
+    (arrivals,) = by_service(requests, watches()["request_latency"])
     return season(arrivals, quantile, 10)
 
 
@@ -39,7 +40,7 @@ def test_less_than_three_days_have_no_season(traffic, minutes):
 
 
 def test_a_grain_that_does_not_divide_a_day_has_no_season(traffic):
-    (arrivals,) = by_service(traffic(1, 3 * DAY, 30), "latency_s", DAY)
+    (arrivals,) = by_service(traffic(1, 3 * DAY, 30), watches()["request_latency"])
     assert season(arrivals, 0.9, 7) is None
 
 

@@ -198,6 +198,38 @@ def test_each_service_has_its_own_spike_and_the_earlier_comes_first(traffic, wat
     assert near(windows(found), [(90, 130), (101, 130)])
 
 
+def test_one_model_of_a_sixteenth_of_the_requests_is_found_by_its_name(traffic, watch):
+    large = traffic(1, 240, 150, model="large")
+    small = traffic(2, 240, 10, slow=[(100, 130, 3, 1)], model="small")
+    found = [one for one in spikes(pl.concat([large, small]), watch) if one.model is not None]
+    assert [(one.model, one.status) for one in found] == [("small", "confirmed")]
+    assert near(windows(found), [(100, 130)])
+    assert found[0].reason.startswith("of model small alone: p99 of latency was ")
+
+
+def test_a_model_that_is_the_whole_service_is_not_looked_at_twice(traffic, watch):
+    found = spikes(traffic(1, 240, 60, slow=[(100, 130, 3, 1)], model="large"), watch)
+    assert [one.model for one in found] == [None]
+
+
+@pytest.mark.parametrize(("is_known", "found"), [(True, [(100, 130)]), (False, [])])
+def test_a_spike_shows_though_most_clients_gave_up_early(traffic, watch, is_known, found):
+    requests = traffic(1, 240, 60, slow=[(100, 130, 3, 1)]).with_row_index()
+    minutes = (pl.col("started_at") - BEGIN).dt.total_minutes()
+    gave_up = minutes.is_between(100, 129) & (pl.col("index") % 25 != 0)
+    told = requests.with_columns(
+        latency_s=pl.when(gave_up).then(0.3).otherwise("latency_s"), is_cut=gave_up & is_known
+    )
+    assert near(windows(spikes(told, watch)), found, by=2)
+
+
+def test_a_queue_that_grows_by_less_than_is_felt_is_no_spike(traffic):
+    queue = watches()["queue"]
+    small = traffic(1, 240, 60, slow=[(100, 130, 5, 1)]).with_columns(queue_s=pl.col("latency_s") / 100)
+    large = small.with_columns(queue_s=pl.col("latency_s") / 2)
+    assert (spikes(small, queue), near(windows(spikes(large, queue)), [(100, 130)])) == ([], True)
+
+
 def test_the_order_of_rows_does_not_matter(traffic, watch):
     requests = traffic(1, 240, 60, slow=[(100, 130, 3, 1)])
     assert spikes(requests.sample(fraction=1, shuffle=True, seed=5), watch) == spikes(requests, watch)
@@ -246,8 +278,9 @@ def test_the_reason_says_how_slow_for_how_long_and_how_many(traffic, watch):
     (spike,) = spikes(traffic(1, 240, 60, slow=[(100, 130, 3, 1)]), watch)
     assert (spike.status, spike.reason) == (
         "confirmed",
-        "p99 was 7.11 s, 2.76 times what is usual in the hours around; 30 of 30 minutes were slow, "
-        "with 810 of 1,827 requests (44.3%) beyond the usual p99, where 1% are expected",
+        "p99 of latency was 7.11 s, 2.76 times what is usual in the hours around; "
+        "30 of 30 minutes were slow, with 810 of 1,827 requests (44.3%) beyond the usual p99, "
+        "where 1% are expected",
     )
 
 

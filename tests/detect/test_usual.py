@@ -8,6 +8,7 @@ import pytest
 
 from tracemortem.detect.arrivals import by_service
 from tracemortem.detect.usual import by_minute, first_guess, histogram, local_quantile
+from tracemortem.detect.watches import watches
 
 BEGIN = int(datetime(2026, 3, 2, tzinfo=UTC).timestamp()) * 1_000_000
 
@@ -16,10 +17,13 @@ def arrivals(minute, latency_s):
     frame = pl.DataFrame({"started_at": BEGIN + np.asarray(minute) * 60_000_000, "latency_s": latency_s})
     (found,) = by_service(
         frame.select(
-            pl.lit("chat").alias("service"), pl.col("started_at").cast(pl.Datetime("us", "UTC")), "latency_s"
+            pl.lit("chat").alias("service"),
+            pl.lit(None, pl.String).alias("model"),
+            pl.col("started_at").cast(pl.Datetime("us", "UTC")),
+            "latency_s",
+            pl.lit(value=False).alias("is_cut"),
         ),
-        "latency_s",
-        720,
+        watches()["request_latency"],
     )
     return found
 

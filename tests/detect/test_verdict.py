@@ -15,13 +15,13 @@ NOWHERE = Edge(0, 0, 0, 9.0)
 @pytest.fixture(scope="module")
 def judged(traffic, watch):
     """A judge of windows in four hours of which the minutes 100 to 129 are slow."""
-    (arrivals,) = by_service(traffic(1, 240, 60, slow=[(100, 130, 3, 1)]), "latency_s", 720)
+    (arrivals,) = by_service(traffic(1, 240, 60, slow=[(100, 130, 3, 1)]), watch)
     levels = find(arrivals, watch).levels
 
     def verdict(first, last, *quantiles, disputed=None):
         stretches = tuple(Stretch(first, last, 100.0 * quantile, quantile, 13.5) for quantile in quantiles)
         window = Window(first, last, NOWHERE, NOWHERE, False, stretches)
-        return judge(arrivals, watch, levels, window, disputed)
+        return judge(watch, levels, window, disputed)
 
     return verdict
 

@@ -27,6 +27,15 @@ def test_the_watch_that_ships_scans_three_quantiles_of_the_latency(watch):
     assert (watch.name, watch.column, watch.quantiles) == ("request_latency", "latency_s", (0.9, 0.95, 0.99))
 
 
+def test_the_watches_are_of_latency_first_token_decoding_and_queue():
+    assert {name: watch.column for name, watch in watches().items()} == {
+        "request_latency": "latency_s",
+        "ttft": "ttft_s",
+        "tpot": "tpot_s",
+        "queue": "queue_s",
+    }
+
+
 def test_every_number_says_its_unit_its_reason_and_its_source(watch):
     assert [n.name for n in watch.numbers.values() if not (n.unit and n.why and n.source)] == []
 
@@ -83,5 +92,12 @@ def test_quantiles_that_do_not_ascend_below_one_are_refused(changed, quantiles):
 
 def test_a_watch_without_a_column_is_refused(changed):
     file = changed(lambda text: text["watches"]["request_latency"].pop("column"))
-    with pytest.raises(DefinitionError, match="watch 'request_latency' is not about, column and quantiles"):
+    with pytest.raises(DefinitionError, match="watch 'request_latency' is not about, column, floor_s, "):
+        watches(file)
+
+
+@pytest.mark.parametrize("floor", [0.01, {"value": 0, "why": "none"}, {"value": 0.01}, None])
+def test_a_floor_that_is_not_above_zero_with_a_reason_is_refused(changed, floor):
+    file = changed(lambda text: text["watches"]["ttft"].update(floor_s=floor))
+    with pytest.raises(DefinitionError, match="watch 'ttft' has no seconds above 0 with a reason"):
         watches(file)

@@ -7,17 +7,16 @@ that fools one seldom fools the other.
 import numpy as np
 from numpy.typing import NDArray
 
-from tracemortem.detect.arrivals import Arrivals
+from tracemortem.detect.levels import Level
 from tracemortem.detect.pelt import changes
 from tracemortem.detect.scan import NORMAL, Stretch, weight_of_evidence
-from tracemortem.detect.stretches import Level
 from tracemortem.detect.watches import Watch
 
 LONGEST = 1440  # values in a segment; quiet days are cut into days
 FEW = 12  # quiet values that tell a spread
 
 
-def shifts(arrivals: Arrivals, watch: Watch, level: Level, quiet: NDArray[np.bool_]) -> list[Stretch]:
+def shifts(watch: Watch, level: Level, quiet: NDArray[np.bool_]) -> list[Stretch]:
     """The stretches in which the quantile's residual stands high, in time order.
 
     quiet  one flag a minute: in no stretch of the scan; they alone say how much the residual varies
@@ -25,7 +24,7 @@ def shifts(arrivals: Arrivals, watch: Watch, level: Level, quiet: NDArray[np.boo
     The residual is the logarithm of a minute's quantile over the usual one, of a few minutes' where a minute
     has too few requests to have that quantile. It is clipped, so that one terrible minute is no shift.
     """
-    first, last, residual = _residuals(arrivals, level)
+    first, last, residual = _residuals(level)
     if not residual.size:
         return []
     calm = residual[quiet[first]]
@@ -41,18 +40,17 @@ def shifts(arrivals: Arrivals, watch: Watch, level: Level, quiet: NDArray[np.boo
         minutes = int(first[begins]), int(last[ends - 1]) + 1
         is_high = np.median(scaled[begins:ends]) > watch.number("shift_height")
         if is_high and minutes[1] - minutes[0] < watch.number("shift_longest_minutes"):
-            found.append(_stretch(arrivals, watch, level, *minutes))
+            found.append(_stretch(watch, level, *minutes))
         begins = ends
-    return [one for one in found if level.is_raised(arrivals.within(one.first, one.last), watch)]
+    return [one for one in found if level.is_raised(one.first, one.last, watch)]
 
 
-def _residuals(
-    arrivals: Arrivals, level: Level
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _residuals(level: Level) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """First and last minute of each group of minutes, and the quantile of its requests' excess.
 
     A group has about as many requests as it takes for one of them to be beyond the quantile.
     """
+    arrivals = level.arrivals
     minutes = np.flatnonzero(arrivals.counts)
     if not minutes.size:
         return minutes, minutes, np.zeros(0)
@@ -68,10 +66,10 @@ def _residuals(
     return minutes[starts], minutes[ends - 1], ordered[place]
 
 
-def _stretch(arrivals: Arrivals, watch: Watch, level: Level, first: int, last: int) -> Stretch:
+def _stretch(watch: Watch, level: Level, first: int, last: int) -> Stretch:
     """The minutes as a stretch, with the evidence that the scan would give them."""
     usual, noise = 1 - level.quantile, level.noise.at(last - first)
-    slow, requests = level.slow[first:last], arrivals.counts[first:last]
+    slow, requests = level.slow[first:last], level.arrivals.counts[first:last]
     evidence = {one: float(weight_of_evidence(slow, requests, usual, one, noise).sum()) for one in watch.odds}
     odds = max(evidence, key=lambda one: evidence[one])
     return Stretch(first, last, evidence[odds], level.quantile, odds)

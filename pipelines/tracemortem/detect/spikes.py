@@ -16,12 +16,13 @@ from tracemortem.incident import Spike
 
 
 def spikes(requests: pl.DataFrame, watch: Watch) -> list[Spike]:
-    """The spikes of every service, by start and service.
+    """The spikes of every service and of each of its models, by start, service and model.
 
-    requests  columns service, started_at (UTC) and watch.column (seconds; without client errors, with
-              timeouts), in any order; requests whose service, time or latency is not known are left out
+    requests  columns service, model, started_at (UTC), is_cut (the latency is only the least it can have
+              been) and watch.column (seconds; without client errors, with timeouts), in any order; requests
+              whose service, time or latency is not known are left out
     returns   one spike for all that the quantiles of a service show at the same time; those of one service
-              are apart
+              are apart, as are those of one of its models
 
     Two methods look: a binomial scan of the requests beyond the usual quantile of their time (see scan), and
     change points of the quantile itself (see shifts). What both show is confirmed if the numbers of the watch
@@ -30,19 +31,14 @@ def spikes(requests: pl.DataFrame, watch: Watch) -> list[Spike]:
     to three times the night's latency may be taken for a spike, and what lasts for half of its day or longer
     for usual.
     """
-    parted = by_service(requests, watch.column, watch.number("day_reach_minutes"))
-    found = [spike for arrivals in parted for spike in _of(arrivals, watch)]
-    return sorted(found, key=lambda spike: (spike.start, spike.service))
+    found = [spike for arrivals in by_service(requests, watch) for spike in _of(arrivals, watch)]
+    return sorted(found, key=lambda spike: (spike.start, spike.service, spike.model or ""))
 
 
 def _of(arrivals: Arrivals, watch: Watch) -> list[Spike]:
-    """The spikes of one service between long silences."""
+    """The spikes of one service, or one of its models, between long silences."""
     findings = find(arrivals, watch)
-    shifted = [
-        shift
-        for level in findings.levels.values()
-        for shift in shifts(arrivals, watch, level, findings.quiet)
-    ]
+    shifted = [shift for level in findings.levels.values() for shift in shifts(watch, level, findings.quiet)]
     apart = int(watch.number("merge_minutes"))
     alone = [one for one in shifted if not any(one.is_near(scanned, apart) for scanned in findings.stretches)]
     every = sorted([*findings.stretches, *alone], key=lambda s: (s.first, s.last, s.quantile))
@@ -51,7 +47,7 @@ def _of(arrivals: Arrivals, watch: Watch) -> list[Spike]:
     for window in found:
         quiet[window.first : window.last] = False
     judged = [
-        (window, judge(arrivals, watch, findings.levels, window, _disputed(window, findings, shifted)))
+        (window, judge(watch, findings.levels, window, _disputed(window, findings, shifted)))
         for window in found
     ]
     return [
@@ -74,6 +70,8 @@ def _spike(
     """A window in the words that rooms share."""
     begins = min(arrivals.minute_of(window.began.earliest_us), window.first)
     ends, reason = window.last, verdict.reason
+    if arrivals.model is not None:
+        reason = f"of model {arrivals.model} alone: {reason}"
     if window.is_cut:
         reason += "; it was under way when the recording began"
     is_open = window.recovered is None and arrivals.is_latest
@@ -85,6 +83,7 @@ def _spike(
     beside = baseline(arrivals.counts, quiet, begins=begins, ends=ends, watch=watch)
     return Spike(
         service=arrivals.service,
+        model=arrivals.model,
         status=verdict.status,
         start=arrivals.instant(window.first),
         end=None if is_open else arrivals.instant(window.last),

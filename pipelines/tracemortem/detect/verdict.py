@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracemortem.detect.arrivals import Arrivals
+from tracemortem.detect.levels import Level
 from tracemortem.detect.scan import share_at, weight_of_evidence
-from tracemortem.detect.stretches import Level
 from tracemortem.detect.watches import Watch
 from tracemortem.detect.windows import Window
 
@@ -27,13 +26,12 @@ class _Case:
     quantile: float
     evidence: float
     ratio: float
+    rise_s: float
     text: str
     shortfalls: tuple[str, ...]
 
 
-def judge(
-    arrivals: Arrivals, watch: Watch, levels: dict[float, Level], window: Window, disputed: str | None
-) -> Verdict | None:
+def judge(watch: Watch, levels: dict[float, Level], window: Window, disputed: str | None) -> Verdict | None:
     """The verdict on a spike; None if it is slight at every quantile, now that its edges are known.
 
     disputed  why one of the methods would not call it a spike; None if they agree
@@ -42,11 +40,15 @@ def judge(
     what reports are about, else after the one with most evidence.
     """
     cases = [
-        _case(arrivals, watch, levels[quantile], window)
+        _case(watch, levels[quantile], window)
         for quantile in sorted({stretch.quantile for stretch in window.stretches})
     ]
-    sufficient = [case for case in cases if not case.shortfalls]
-    notable = [case for case in cases if case.ratio >= watch.number("candidate_ratio")]
+    notable = [
+        case
+        for case in cases
+        if case.ratio >= watch.number("candidate_ratio") and case.rise_s >= watch.least_rise_s
+    ]
+    sufficient = [case for case in notable if not case.shortfalls]
     if not notable:
         return None
     named = max(sufficient or notable, key=lambda case: (case.quantile == watch.quantiles[-1], case.evidence))
@@ -56,7 +58,7 @@ def judge(
     return Verdict("candidate", named.quantile, f"{named.text}; but {' and '.join(shortfalls)}")
 
 
-def _case(arrivals: Arrivals, watch: Watch, level: Level, window: Window) -> _Case:
+def _case(watch: Watch, level: Level, window: Window) -> _Case:
     """What one quantile says."""
     usual = 1 - level.quantile
     least = share_at(watch.number("share_odds"), usual)
@@ -66,7 +68,7 @@ def _case(arrivals: Arrivals, watch: Watch, level: Level, window: Window) -> _Ca
         [
             weight_of_evidence(
                 level.slow[one.first : one.last],
-                arrivals.counts[one.first : one.last],
+                level.arrivals.counts[one.first : one.last],
                 usual,
                 one.odds,
                 level.noise.at(one.last - one.first),
@@ -77,12 +79,12 @@ def _case(arrivals: Arrivals, watch: Watch, level: Level, window: Window) -> _Ca
     spared = int(watch.number("confirmed_minutes")) - 1
     remaining = float(np.sort(weights)[: max(weights.size - spared, 0)].sum())
 
-    counts, slow_by_minute = (each[window.first : window.last] for each in (arrivals.counts, level.slow))
+    minutes_of = slice(window.first, window.last)
+    counts, slow_by_minute = level.arrivals.counts[minutes_of], level.slow[minutes_of]
     requests, slow = int(counts.sum()), int(slow_by_minute.sum())
     minutes = int(np.count_nonzero(slow_by_minute >= np.maximum(least * counts, 1)))
-    rows = arrivals.within(window.first, window.last)
-    ratio = level.ratio(rows)
-    seconds = float(np.exp(np.quantile(arrivals.log_s[rows], level.quantile)))
+    ratio = level.ratio(window.first, window.last)
+    seconds = level.seconds(window.first, window.last)
 
     shortfalls = []
     if ratio < watch.number("confirmed_ratio"):
@@ -97,9 +99,9 @@ def _case(arrivals: Arrivals, watch: Watch, level: Level, window: Window) -> _Ca
         shortfalls.append(f"without its {spared} worst minutes nothing unusual remains")
     name = f"p{level.quantile * 100:g}"
     text = (
-        f"{name} was {seconds:.3g} s, {ratio:.2f} times what is usual {level.usual_from}; "
+        f"{name} of {watch.title} was {seconds:.3g} s, {ratio:.2f} times what is usual {level.usual_from}; "
         f"{minutes} of {window.last - window.first} minutes were slow, "
-        f"with {slow:,} of {requests:,} requests ({slow / requests:.1%}) beyond the usual {name}, "
+        f"with {slow:,} of {requests:,} requests ({slow / max(requests, 1):.1%}) beyond the usual {name}, "
         f"where {usual:.0%} are expected"
     )
-    return _Case(level.quantile, evidence, ratio, text, tuple(shortfalls))
+    return _Case(level.quantile, evidence, ratio, seconds * (1 - 1 / ratio), text, tuple(shortfalls))

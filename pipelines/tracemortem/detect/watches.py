@@ -39,15 +39,27 @@ READ = frozenset(
     }
 )
 
+_ENTRIES = {"about", "title", "column", "quantiles", "floor_s", "least_rise_s"}
+
 
 @dataclass(frozen=True)
 class Watch:
-    """One series watched. column: seconds per request. quantiles: ascending, each scanned on its own."""
+    """One series watched.
+
+    title         what it is, to be read after "p99 of"
+    column        seconds per request
+    quantiles     ascending, each scanned on its own
+    floor_s       less counts as this much
+    least_rise_s  a spike whose quantile rose by less is none, whatever the ratio
+    """
 
     name: str
     about: str
+    title: str
     column: str
     quantiles: tuple[float, ...]
+    floor_s: float
+    least_rise_s: float
     numbers: Mapping[str, Threshold]
 
     def number(self, name: str) -> float:
@@ -108,12 +120,12 @@ def _numbers(path: Path, entries: Mapping[str, Mapping[str, object]]) -> dict[st
 def _watch(path: Path, name: str, entry: Mapping[str, object], numbers: Mapping[str, Threshold]) -> Watch:
     """One watch of the file."""
     quantiles = entry.get("quantiles")
-    if set(entry) != {"about", "column", "quantiles"} or not isinstance(quantiles, list):
+    if set(entry) != _ENTRIES or not isinstance(quantiles, list):
         raise DefinitionError(
-            f"watch {name!r} is not about, column and quantiles",
+            f"watch {name!r} is not {', '.join(sorted(_ENTRIES))}",
             where=str(path),
-            why="a watch says what it means, which column it reads and which quantiles it scans",
-            fix="state about, column and quantiles (a list), and nothing else",
+            why="a watch says what it means, what it reads, which quantiles it scans and what matters",
+            fix="state these, quantiles as a list, and nothing else",
         )
     if not quantiles or sorted(set(quantiles)) != quantiles or not 0.5 <= quantiles[0] <= quantiles[-1] < 1:
         raise DefinitionError(
@@ -122,4 +134,27 @@ def _watch(path: Path, name: str, entry: Mapping[str, object], numbers: Mapping[
             why="they must ascend from 0.5 at least to below 1",
             fix="write for example quantiles: [0.9, 0.95, 0.99]",
         )
-    return Watch(name, str(entry["about"]), str(entry["column"]), tuple(quantiles), numbers)
+    return Watch(
+        name=name,
+        about=str(entry["about"]),
+        title=str(entry["title"]),
+        column=str(entry["column"]),
+        quantiles=tuple(quantiles),
+        floor_s=_seconds(path, name, entry["floor_s"]),
+        least_rise_s=_seconds(path, name, entry["least_rise_s"]),
+        numbers=numbers,
+    )
+
+
+def _seconds(path: Path, name: str, entry: object) -> float:
+    """A number of seconds above 0, with its reason."""
+    if isinstance(entry, dict) and set(entry) == {"value", "why"}:
+        value = entry["value"]
+        if isinstance(value, int | float) and value > 0:
+            return float(value)
+    raise DefinitionError(
+        f"watch {name!r} has no seconds above 0 with a reason where it says {entry!r}",
+        where=str(path),
+        why="below a floor latencies have no logarithm, and a rise that nobody feels is no incident",
+        fix="write for example floor_s: {value: 0.01, why: a tenth of what is felt}",
+    )

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from tracemortem.detect.arrivals import Arrivals
 from tracemortem.detect.edges import Edge, onset, recovery
+from tracemortem.detect.levels import Level
 from tracemortem.detect.scan import Stretch, weight_of_evidence
-from tracemortem.detect.stretches import Level
 from tracemortem.detect.watches import Watch
 
 
@@ -81,9 +81,10 @@ def _locate(
     noise = level.noise.at(look)
 
     low = max(after, first - reach)
-    rows = arrivals.within(low, min(first + look, last))
+    own_arrivals = level.arrivals
+    rows = own_arrivals.within(low, min(first + look, last))
     began = onset(
-        arrivals.at_us[rows],
+        own_arrivals.at_us[rows],
         level.is_slow[rows],
         from_us=arrivals.start_us(low),
         usual=1 - quantile,
@@ -96,9 +97,9 @@ def _locate(
         start, began = 0, replace(began, earliest_us=int(arrivals.at_us[0]))
 
     high = min(until, last + reach)
-    rows = arrivals.within(max(first, last - look), high)
+    rows = own_arrivals.within(max(first, last - look), high)
     recovered = recovery(
-        arrivals.at_us[rows],
+        own_arrivals.at_us[rows],
         level.is_slow[rows],
         to_us=arrivals.start_us(high),
         usual=1 - quantile,
@@ -110,7 +111,7 @@ def _locate(
     end = arrivals.minute_of(recovered.at_us)
     # The minute of the last slow request is part of the spike unless it was quiet already on the whole.
     weight = weight_of_evidence(
-        level.slow[end : end + 1], arrivals.counts[end : end + 1], 1 - quantile, own[-1].odds, 1.0
+        level.slow[end : end + 1], own_arrivals.counts[end : end + 1], 1 - quantile, own[-1].odds, 1.0
     )
     stop = max(end + int(weight[0] > 0), start + 1)
     return Window(start, stop, began, recovered, is_cut, tuple(group))

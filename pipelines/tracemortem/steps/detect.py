@@ -9,6 +9,7 @@ from tracemortem import settings as options
 from tracemortem.detect.annotated import annotated
 from tracemortem.detect.baseline import stated
 from tracemortem.detect.given import given
+from tracemortem.detect.incidents import incidents
 from tracemortem.detect.spikes import spikes
 from tracemortem.detect.watches import READ, watches
 from tracemortem.incident import Annotation, Spike
@@ -26,7 +27,10 @@ _WATCHED = """
         and started_at < coalesce($time_to, 'infinity'::timestamptz)
 """
 _REQUESTS = f"""
-    select service, started_at, duration_s as latency_s
+    select
+        service, model, started_at, duration_s as latency_s, ttft_s, tpot_s, queue_s,
+        -- an answer that failed or that nobody waited for might have taken longer
+        coalesce(status >= 499, false) as is_cut
     {_WATCHED}
     order by service, started_at, request_key
 """
@@ -48,14 +52,16 @@ def detect(settings: Settings) -> int:
     with opened.store(settings) as store, stage("detection") as told:
         requests = store.frame(_REQUESTS, _bounds(settings))
         numbers = opened.values(settings)
-        watch = watches(overrides={name: numbers[name] for name in READ})["request_latency"]
+        looks = watches(overrides={name: numbers[name] for name in READ})
+        watch = looks["request_latency"]
         said = kept(store)
         usual = (
             None
             if settings.baseline is None
             else options.span(settings.baseline, settings.timezone, "--baseline")
         )
-        found = annotated(spikes(requests, watch), said, requests, watch)
+        shown = incidents([spikes(requests, each) for each in looks.values()], numbers["merge_minutes"])
+        found = annotated(shown, said, requests, watch)
         store.replace("raw.busy", pl.DataFrame([*_busy(found, said)], schema=_BUSY, orient="row"))
         if settings.window is not None:
             start, end = options.span(settings.window, settings.timezone)
