@@ -21,7 +21,7 @@ NEAR_RANK = 0.4
 class Level:
     """The usual value of one quantile, and the requests beyond it.
 
-    is_told     by request of the series: whether it is known to be beyond the usual quantile, or not to be
+    is_decided  by request of the series: whether it is known to be beyond the usual quantile, or not to be
     arrivals    those that are; of them:
     excess      by request: logarithm of its latency over the usual quantile of its minute
     is_slow     by request: excess > 0
@@ -31,7 +31,7 @@ class Level:
     """
 
     quantile: float
-    is_told: NDArray[np.bool_]
+    is_decided: NDArray[np.bool_]
     arrivals: Arrivals
     excess: NDArray[np.float64]
     is_slow: NDArray[np.bool_]
@@ -107,7 +107,7 @@ def _level(
     block = int(watch.number("block_minutes"))
     reach = int(watch.number("baseline_reach_minutes"))
     quantile, arrivals = look.quantile, look.arrivals
-    table = usual.histogram(look.rest if before is None else look.rest.only(before.is_told), quiet, block)
+    table = usual.histogram(look.rest if before is None else look.rest.only(before.is_decided), quiet, block)
     blocks = usual.local_quantile(table, quantile, reach)
     if is_first:
         near = usual.first_guess(table, quantile, reach, NEAR_RANK)
@@ -117,18 +117,18 @@ def _level(
     if np.isnan(blocks).any():
         return None
     excess = look.rest.log_s - usual.by_minute(blocks, quiet.size, block)[arrivals.minute]
-    is_told = told(arrivals, excess)
-    if not is_told.any():
+    is_decided = decided(arrivals, excess)
+    if not is_decided.any():
         return None
-    own = arrivals.only(is_told)
-    excess = excess[is_told]
+    own = arrivals.only(is_decided)
+    excess = excess[is_decided]
     is_slow = excess > 0
     slow = own.count(is_slow)
     noise = overdispersion(slow * quiet, own.counts * quiet, 1 - quantile, is_first=is_first)
-    return Level(quantile, is_told, own, excess, is_slow, slow, noise, look.said)
+    return Level(quantile, is_decided, own, excess, is_slow, slow, noise, look.said)
 
 
-def told(arrivals: Arrivals, excess: NDArray[np.float64]) -> NDArray[np.bool_]:
+def decided(arrivals: Arrivals, excess: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether each request is known to be slow, or known not to be.
 
     excess  logarithm of its latency over the usual quantile

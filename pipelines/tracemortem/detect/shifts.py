@@ -27,8 +27,28 @@ def shifts(watch: Watch, level: Level, quiet: NDArray[np.bool_]) -> list[Stretch
     first, last, residual = _residuals(level)
     if not residual.size:
         return []
-    calm = residual[quiet[first]]
-    centre, deviation = 0.0, watch.number("shift_deviation_least")
+    least = watch.number("shift_deviation_least")
+    spans = raised(first, last, residual, quiet[first], watch, least)
+    found = [_stretch(watch, level, *span) for span in spans]
+    return [one for one in found if level.is_raised(one.first, one.last, watch)]
+
+
+def raised(
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    residual: NDArray[np.float64],
+    is_calm: NDArray[np.bool_],
+    watch: Watch,
+    deviation: float,
+) -> list[tuple[int, int]]:
+    """First and last (exclusive) minutes of the segments in which a series stands high.
+
+    first, last  minutes of each value
+    residual     values less what is usual
+    is_calm      which values say how much it varies; `deviation` if they are few, or vary by less
+    """
+    calm = residual[is_calm]
+    centre = 0.0
     if calm.size >= FEW:
         centre = float(np.median(calm))
         deviation = max(deviation, NORMAL * float(np.median(np.abs(calm - centre))))
@@ -37,12 +57,12 @@ def shifts(watch: Watch, level: Level, quiet: NDArray[np.bool_]) -> list[Stretch
     found = []
     begins = 0
     for ends in changes(scaled, watch.number("shift_penalty"), LONGEST):
-        minutes = int(first[begins]), int(last[ends - 1]) + 1
+        span = int(first[begins]), int(last[ends - 1]) + 1
         is_high = np.median(scaled[begins:ends]) > watch.number("shift_height")
-        if is_high and minutes[1] - minutes[0] < watch.number("shift_longest_minutes"):
-            found.append(_stretch(watch, level, *minutes))
+        if is_high and span[1] - span[0] < watch.number("shift_longest_minutes"):
+            found.append(span)
         begins = ends
-    return [one for one in found if level.is_raised(one.first, one.last, watch)]
+    return found
 
 
 def _residuals(level: Level) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

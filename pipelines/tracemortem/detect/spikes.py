@@ -1,15 +1,13 @@
 """Requests -> spikes: stretches in which a service's latency stood far above what is usual for it."""
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from tracemortem.detect.arrivals import Arrivals, by_service, utc
-from tracemortem.detect.baseline import baseline
+from tracemortem.detect.arrivals import Arrivals, by_service
 from tracemortem.detect.scan import Stretch
 from tracemortem.detect.shifts import shifts
 from tracemortem.detect.stretches import Findings, find
-from tracemortem.detect.verdict import Verdict, judge
+from tracemortem.detect.told import told
+from tracemortem.detect.verdict import judge
 from tracemortem.detect.watches import Watch
 from tracemortem.detect.windows import Window, windows
 from tracemortem.incident import Spike
@@ -51,7 +49,17 @@ def _of(arrivals: Arrivals, watch: Watch) -> list[Spike]:
         for window in found
     ]
     return [
-        _spike(arrivals, watch, window, verdict, quiet) for window, verdict in judged if verdict is not None
+        told(
+            arrivals,
+            watch,
+            window,
+            quiet,
+            status=verdict.status,
+            metric=f"{watch.name}_p{verdict.quantile * 100:g}",
+            reason=verdict.reason,
+        )
+        for window, verdict in judged
+        if verdict is not None
     ]
 
 
@@ -62,36 +70,3 @@ def _disputed(window: Window, findings: Findings, shifted: list[Stretch]) -> str
     if not any(one.first < window.last and window.first < one.last for one in shifted):
         return "no quantile moved and stayed"
     return None
-
-
-def _spike(
-    arrivals: Arrivals, watch: Watch, window: Window, verdict: Verdict, quiet: NDArray[np.bool_]
-) -> Spike:
-    """A window in the words that rooms share."""
-    begins = min(arrivals.minute_of(window.began.earliest_us), window.first)
-    ends, reason = window.last, verdict.reason
-    if arrivals.model is not None:
-        reason = f"of model {arrivals.model} alone: {reason}"
-    if window.is_cut:
-        reason += "; it was under way when the recording began"
-    is_open = window.recovered is None and arrivals.is_latest
-    if window.recovered is None:
-        what = "the recording ended" if is_open else "the requests ceased for hours"
-        reason += f"; it was still going on when {what}"
-    else:
-        ends = max(ends, min(arrivals.minute_of(window.recovered.latest_us) + 1, arrivals.counts.size))
-    beside = baseline(arrivals.counts, quiet, begins=begins, ends=ends, watch=watch)
-    return Spike(
-        service=arrivals.service,
-        model=arrivals.model,
-        status=verdict.status,
-        start=arrivals.instant(window.first),
-        end=None if is_open else arrivals.instant(window.last),
-        onset_earliest=utc(window.began.earliest_us),
-        onset_latest=utc(window.began.latest_us),
-        metric=f"{watch.name}_p{verdict.quantile * 100:g}",
-        baseline_start=arrivals.instant(beside.first),
-        baseline_end=arrivals.instant(beside.last),
-        baseline_from=beside.said,
-        reason=reason,
-    )

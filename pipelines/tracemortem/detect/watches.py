@@ -27,6 +27,8 @@ READ = frozenset(
         "shift_height",
         "shift_deviation_least",
         "shift_longest_minutes",
+        "failure_share_usual",
+        "failure_share_least",
         "silence_minutes",
         "baseline_reach_minutes",
         "day_reach_minutes",

@@ -8,6 +8,7 @@ import polars as pl
 from tracemortem import settings as options
 from tracemortem.detect.annotated import annotated
 from tracemortem.detect.baseline import stated
+from tracemortem.detect.failures import failures
 from tracemortem.detect.given import given
 from tracemortem.detect.incidents import incidents
 from tracemortem.detect.spikes import spikes
@@ -32,6 +33,16 @@ _REQUESTS = f"""
         -- an answer that failed or that nobody waited for might have taken longer
         coalesce(status >= 499, false) as is_cut
     {_WATCHED}
+    order by service, started_at, request_key
+"""
+_FATES = """
+    select service, started_at, status >= 499 as is_failed
+    from norm.request
+    where
+        not is_probe
+        and status is not null
+        and started_at >= coalesce($time_from, '-infinity'::timestamptz)
+        and started_at < coalesce($time_to, 'infinity'::timestamptz)
     order by service, started_at, request_key
 """
 _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -60,8 +71,9 @@ def detect(settings: Settings) -> int:
             if settings.baseline is None
             else options.span(settings.baseline, settings.timezone, "--baseline")
         )
-        shown = incidents([spikes(requests, each) for each in looks.values()], numbers["merge_minutes"])
-        found = annotated(shown, said, requests, watch)
+        fates = store.frame(_FATES, _bounds(settings))
+        shown = [*(spikes(requests, each) for each in looks.values()), failures(fates, watch)]
+        found = annotated(incidents(shown, numbers["merge_minutes"]), said, requests, watch)
         store.replace("raw.busy", pl.DataFrame([*_busy(found, said)], schema=_BUSY, orient="row"))
         if settings.window is not None:
             start, end = options.span(settings.window, settings.timezone)
@@ -70,7 +82,8 @@ def detect(settings: Settings) -> int:
             found = annotated([spike], own, requests, watch)
         if usual is not None:
             found = stated(found, requests, usual, watch)
-        ends = dict(requests.group_by("service").agg(pl.col("started_at").max()).iter_rows())
+        every = pl.concat([each.select("service", "started_at") for each in (requests, fates)])
+        ends = dict(every.group_by("service").agg(pl.col("started_at").max()).iter_rows())
         rows = [_row(spike, ends[spike.service]) for spike in found]
         store.replace("raw.incident", pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
         told.advance(0, requests.height)

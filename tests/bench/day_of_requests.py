@@ -1,0 +1,160 @@
+"""What the diagnosis of a day of a million requests costs: `postmortem` over what is ingested already.
+
+python tests/bench/day_of_requests.py [REQUESTS]
+
+The inputs are made up: an access log, a span of the engine a request, and metrics of engines and GPUs every
+15 seconds. An hour of the day is slow, since long prompts come from one range of addresses.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from measure import measure, table
+
+REQUESTS = 1_000_000
+RUNS = 3
+REPLICAS = 4
+DAY_S = 86_400
+BEGIN_S = 1_777_000_000 // DAY_S * DAY_S
+SLOW_S = (50_000, 53_600)
+SPANS_A_LINE = 50
+_LOG_FORMAT = (
+    'log_format gateway \'$msec $request_id $remote_addr "$request" $status $request_time $upstream_addr '
+    '$body_bytes_sent "$http_user_agent"\';\n'
+)
+_SPAN = (
+    '{{"traceId":"{}","spanId":"{}","name":"llm_request","kind":2,"startTimeUnixNano":"{}000",'
+    '"endTimeUnixNano":"{}000","attributes":['
+    '{{"key":"gen_ai.request.id","value":{{"stringValue":"chatcmpl-{}"}}}},'
+    '{{"key":"gen_ai.request.model","value":{{"stringValue":"made/up-70b"}}}},'
+    '{{"key":"gen_ai.usage.prompt_tokens","value":{{"intValue":"{}"}}}},'
+    '{{"key":"gen_ai.usage.cached_tokens","value":{{"intValue":"{}"}}}},'
+    '{{"key":"gen_ai.usage.completion_tokens","value":{{"intValue":"{}"}}}},'
+    '{{"key":"gen_ai.latency.time_in_queue","value":{{"doubleValue":{}}}}},'
+    '{{"key":"gen_ai.latency.time_to_first_token","value":{{"doubleValue":{}}}}},'
+    '{{"key":"gen_ai.latency.e2e","value":{{"doubleValue":{}}}}}]}}'
+)
+_RESOURCE = (
+    '{{"resourceSpans":[{{"resource":{{"attributes":['
+    '{{"key":"service.name","value":{{"stringValue":"engine"}}}},'
+    '{{"key":"host.name","value":{{"stringValue":"node-{}"}}}},'
+    '{{"key":"k8s.pod.name","value":{{"stringValue":"engine-{}"}}}}]}},'
+    '"scopeSpans":[{{"scope":{{"name":"vllm.llm_engine"}},"spans":[{}]}}]}}]}}'
+)
+_ENGINE = (
+    "vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc",
+    "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total", "vllm:num_preemptions_total",
+    "vllm:prompt_tokens_total", "vllm:generation_tokens_total",
+)  # fmt: skip
+_GPU = (
+    "DCGM_FI_DEV_SM_CLOCK",
+    "DCGM_FI_DEV_GPU_TEMP",
+    "DCGM_FI_DEV_POWER_USAGE",
+    "DCGM_FI_DEV_GPU_UTIL",
+    "DCGM_FI_DEV_MEM_COPY_UTIL",
+    "DCGM_FI_DEV_FB_USED",
+)
+
+
+def write(folder: Path, requests: int) -> None:
+    """A day of so many requests, and of metrics."""
+    made = _requests(requests)
+    (folder / "log_format.conf").write_text(_LOG_FORMAT, encoding="utf-8")
+    line = pl.format(
+        '{} {} {} "POST /v1/chat/completions HTTP/1.1" 200 {} 10.9.0.{}:8000 {} "client/{}"',
+        pl.col("finished_us") / 1e6,
+        "id",
+        "client",
+        "total_s",
+        "replica",
+        pl.col("output") * 5,
+        pl.col("prompt") % 7,
+    )
+    made.select(line.alias("line")).write_csv(
+        folder / "access.log", include_header=False, quote_style="never"
+    )
+    span = pl.format(
+        _SPAN, "id", pl.col("id").str.slice(16), "started_us", "finished_us", "id", "prompt", "cached",
+        "output", "queue_s", "ttft_s", "total_s",
+    )  # fmt: skip
+    (
+        made.select("replica", span.alias("span"), row=pl.int_range(pl.len()).over("replica") // SPANS_A_LINE)
+        .group_by("row", "replica", maintain_order=True)
+        .agg(pl.col("span").str.join(","))
+        .select(pl.format(_RESOURCE, "replica", "replica", "span"))
+        .write_csv(folder / "spans.jsonl", include_header=False, quote_style="never")
+    )
+    _metrics(folder / "engine.prom", _ENGINE, 'pod="engine-{}",model_name="m"')
+    _metrics(folder / "gpu.prom", _GPU, 'gpu="0",Hostname="node-{}"')
+
+
+def _requests(count: int) -> pl.DataFrame:
+    """One row a request, in order of arrival: busier by day, slower where the long prompts come."""
+    draw = np.random.default_rng(5)
+    hours = 1 - 0.6 * np.cos(2 * np.pi * (np.arange(1440) + 0.5) / 1440)
+    at_s = np.sort(draw.choice(1440, count, p=hours / hours.sum()) * 60 + draw.random(count) * 60)
+    is_slow = (at_s >= SLOW_S[0]) & (at_s < SLOW_S[1])
+    is_long = is_slow & (draw.random(count) < 0.08)
+    prompt = np.where(is_long, 60_000, draw.lognormal(6.5, 0.8, count)).astype(np.int64)
+    output = draw.geometric(1 / 120, count)
+    queue_s = draw.exponential(0.02 + 2.0 * is_slow)
+    ttft_s = queue_s + 0.05 + prompt / 20_000
+    total_s = ttft_s + output * 0.02
+    network = np.where(
+        is_long, "203.0.113.", np.array(["198.51.100.", "192.0.2."])[draw.integers(0, 2, count)]
+    )
+    return pl.DataFrame(
+        {
+            "id": [f"{number:032x}" for number in range(1 << 70, (1 << 70) + count)],
+            "replica": draw.integers(0, REPLICAS, count),
+            "started_us": (BEGIN_S * 1e6 + at_s * 1e6).astype(np.int64),
+            "prompt": prompt,
+            "cached": prompt // 3,
+            "output": output,
+            "queue_s": queue_s.round(4),
+            "ttft_s": ttft_s.round(4),
+            "total_s": total_s.round(4),
+        }
+    ).with_columns(
+        finished_us=pl.col("started_us") + (pl.col("total_s") * 1e6).cast(pl.Int64),
+        client=pl.Series(network) + pl.Series(draw.integers(1, 255, count)).cast(pl.String),
+    )
+
+
+def _metrics(path: Path, names: tuple[str, ...], labels: str) -> None:
+    """Scrapes of a day, every 15 seconds, of each name at each replica."""
+    draw = np.random.default_rng(6)
+    with path.open("w", encoding="utf-8") as file:
+        for at_s in range(BEGIN_S, BEGIN_S + DAY_S, 15):
+            for name in names:
+                for replica, value in enumerate(draw.random(REPLICAS).round(3).tolist()):
+                    grown = value if not name.endswith("_total") else (at_s - BEGIN_S) * 10 + value
+                    file.write(f"{name}{{{labels.format(replica)}}} {grown} {at_s}000\n")
+
+
+def main(requests: int) -> None:
+    """Print a row for ingesting and one for diagnosing what was ingested."""
+    command = [sys.executable, "-m", "tracemortem"]
+    with tempfile.TemporaryDirectory() as made:
+        folder, out = Path(made) / "in", Path(made) / "out"
+        folder.mkdir()
+        write(folder, requests)
+        database = out / "tracemortem.duckdb"
+        ingested = measure(
+            f"ingest, {requests:,} requests",
+            [*command, "ingest", folder, "--db", database, "--quiet"],
+            runs=1,
+        )
+        diagnosed = measure(
+            "postmortem of what is ingested",
+            [*command, "postmortem", folder, "--out", out, "--db", database, "--quiet"],
+            RUNS,
+        )
+        sys.stdout.write(table([ingested, diagnosed]))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else REQUESTS)

@@ -1,0 +1,152 @@
+"""Detectors whose scores NAB publishes, written anew: what they score tells whether our scorer is NAB's.
+
+Those that their description determines to the last digit; the others need their authors' programs or output.
+"""
+
+from contextlib import suppress
+from math import erfc, lgamma, pi
+
+import numpy as np
+from nab import Floats, Series
+from numpy.lib.stride_tricks import sliding_window_view
+
+
+def null(series: Series) -> Floats:
+    """Never alarms."""
+    return np.full(series.values.size, 0.5)
+
+
+def windowed_gaussian(series: Series) -> Floats:
+    """How far a value lies in the tails of a normal distribution, fitted to samples before it.
+
+    To all before it until there are 6,400, then to the latest 6,400, moved on by 100 at a time. NAB wrote
+    scores with 12 digits, and the best threshold hangs on the last of them.
+    """
+    size, step = 6400, 100
+    values, n = series.values, series.values.size
+    grown = min(size, n - 1)
+    mean, deviation = np.zeros(n), np.ones(n)
+    for last in range(1, grown + 1):
+        mean[last], deviation[last] = values[:last].mean(), values[:last].std()
+    if n > size:
+        moved = sliding_window_view(values, size)[::step]
+        mean[size:] = moved.mean(axis=1).repeat(step)[: n - size]
+        deviation[size:] = moved.std(axis=1).repeat(step)[: n - size]
+    deviation[deviation == 0] = 1e-6
+    scores = 1 - 0.5 * np.vectorize(erfc)(np.abs(values - mean) / (1.4142 * deviation))
+    scores[0] = 0
+    return scores.round(12)
+
+
+def relative_entropy(series: Series) -> Floats:
+    """Whether a window of 52 samples, in 5 bins, is distributed as no window before it was.
+
+    By the relative entropy against each kind of window known, at 1 % of its chi-squared distribution (Wang
+    and others, ICAC 2011).
+    """
+    bins, size = 5, 52
+    values = series.values
+    scores = np.zeros(values.size)
+    low, high = values.min(), values.max()
+    if high == low:
+        return scores
+    place = np.ceil((values - low) / ((high - low) / bins)).astype(int).clip(0, bins - 1)
+    running = np.concatenate([np.zeros((1, bins)), np.eye(bins)[place].cumsum(axis=0)])
+    shares = (running[size:] - running[:-size]) / size
+    limit = 13.276704135987622  # of 4 degrees of freedom
+    kinds, seen = shares[:1], [1]
+    for last, share in enumerate(shares[1:], size):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            entropy = 2 * size * np.where(share > 0, share * np.log(share / kinds), 0).sum(axis=1)
+        nearest = int(entropy.argmin())
+        if entropy[nearest] < limit:
+            seen[nearest] += 1
+        else:
+            kinds, seen = np.vstack([kinds, share]), [*seen, 1]
+            scores[last] = 1
+    return scores
+
+
+def nearest_neighbours(series: Series) -> Floats:
+    """How strange 19 samples in a row are beside those before, by their 27 nearest neighbours (KNN-CAD).
+
+    Conformal: the share of known strangenesses that are smaller (Burnaev and Ishimtsev, arXiv:1608.04585).
+    Distances are by the inverse of what the training samples' second moments are, renewed twice in a
+    probation. After an alarm it rests for a fifth of one.
+    """
+    near, length, alarm = 27, 19, 0.9965
+    probation = series.probation
+    rows = sliding_window_view(series.values, length)
+    found = np.zeros(series.values.size)
+    first = probation - length  # index of the first row that is scored
+    training = rows[: max(first, 0)].copy()
+    metric = np.eye(length)
+    strangeness: Floats = np.zeros(0)
+    waiting: list[Floats] = []
+    rest = 0
+
+    def strange(row: Floats, others: int) -> float:
+        away = training - row
+        distances = ((away @ metric) * away).sum(axis=1)
+        return float(np.partition(distances, others)[:others].sum())
+
+    for count in range(probation, series.values.size + 1):
+        row = rows[count - length]
+        if count % probation in (0, probation // 2):
+            with suppress(np.linalg.LinAlgError):  # a file that stands still
+                metric = np.linalg.inv(training.T @ training)
+        if not strangeness.size:
+            strangeness = np.array([strange(known, near + 1) for known in training])
+        new = strange(row, near)
+        score = float(np.mean(strangeness < new))
+        if count >= 2 * probation:
+            training = np.vstack([training[1:], waiting.pop(0)])
+        strangeness = np.append(strangeness[1:], new)
+        waiting.append(row)
+        if rest > 0:
+            rest, score = rest - 1, 0.5
+        elif score >= alarm:
+            rest = probation // 5
+        found[count - 1] = score
+    return found
+
+
+def run_length(series: Series) -> Floats:
+    """By how much the likeliest time since the last change point fell (Adams and MacKay, arXiv:0710.3742).
+
+    Of samples from a normal distribution of unknown mean and variance; runs of up to 500, one change in 250.
+    """
+    longest, change = 500, 1 / 250
+    steps = np.arange(longest + 1)
+    alpha, kappa = 0.1 + steps / 2, 1.0 + steps
+    beta, mean = np.array([0.001]), np.array([0.0])
+    constant = np.array([lgamma(a + 0.5) - lgamma(a) - 0.5 * np.log(2 * a * pi) for a in alpha])
+    chances = np.array([1.0])
+    before = 1
+    found = np.zeros(series.values.size)
+    for number, value in enumerate(series.values.tolist()):
+        known = chances.size
+        a, k = alpha[:known], kappa[:known]
+        scale = np.sqrt(beta * (k + 1) / (a * k))
+        density = np.exp(
+            constant[:known] - np.log(scale) - (a + 0.5) * np.log1p(((value - mean) / scale) ** 2 / (2 * a))
+        )
+        weights = chances * density
+        chances = np.concatenate([[weights.sum() * change], weights * (1 - change)])
+        chances /= chances.sum()
+        beta = np.concatenate([[0.001], beta + k * (value - mean) ** 2 / (2 * (k + 1))])[: longest + 1]
+        mean = np.concatenate([[0.0], (k * mean + value) / (k + 1)])[: longest + 1]
+        likeliest = int(chances.argmax())
+        chances = chances[: longest + 1]
+        found[number] = 1 - likeliest / before if likeliest < before else 0.0
+        before = likeliest
+    return found
+
+
+PEERS = {
+    "null": null,
+    "knncad": nearest_neighbours,
+    "bayesChangePt": run_length,
+    "windowedGaussian": windowed_gaussian,
+    "relativeEntropy": relative_entropy,
+}
