@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from measure import measure, table
+from measure import Cost, measure, table
 
 REQUESTS = 1_000_000
 RUNS = 3
@@ -108,7 +108,7 @@ def _requests(count: int) -> pl.DataFrame:
     )
     return pl.DataFrame(
         {
-            "id": [f"{number:032x}" for number in range(1 << 70, (1 << 70) + count)],
+            "id": [f"{number:032x}" for number in range((1 << 70) + 1, (1 << 70) + 1 + count)],
             "replica": draw.integers(0, REPLICAS, count),
             "started_us": (BEGIN_S * 1e6 + at_s * 1e6).astype(np.int64),
             "prompt": prompt,
@@ -135,25 +135,22 @@ def _metrics(path: Path, names: tuple[str, ...], labels: str) -> None:
                     file.write(f"{name}{{{labels.format(replica)}}} {grown} {at_s}000\n")
 
 
+def costs(folder: Path, requests: int, runs: int) -> list[Cost]:
+    """The cost of ingesting a day, once, and of diagnosing what is ingested."""
+    inputs, out = folder / "in", folder / "out"
+    inputs.mkdir()
+    out.mkdir()
+    write(inputs, requests)
+    command, database = [sys.executable, "-m", "tracemortem"], out / "day.duckdb"
+    ingest = [*command, "ingest", inputs, "--db", database, "--quiet"]
+    diagnose = [*command, "postmortem", inputs, "--out", out, "--db", database, "--quiet"]
+    return [measure("ingest", ingest, runs=1), measure("postmortem once ingested", diagnose, runs)]
+
+
 def main(requests: int) -> None:
-    """Print a row for ingesting and one for diagnosing what was ingested."""
-    command = [sys.executable, "-m", "tracemortem"]
-    with tempfile.TemporaryDirectory() as made:
-        folder, out = Path(made) / "in", Path(made) / "out"
-        folder.mkdir()
-        write(folder, requests)
-        database = out / "tracemortem.duckdb"
-        ingested = measure(
-            f"ingest, {requests:,} requests",
-            [*command, "ingest", folder, "--db", database, "--quiet"],
-            runs=1,
-        )
-        diagnosed = measure(
-            "postmortem of what is ingested",
-            [*command, "postmortem", folder, "--out", out, "--db", database, "--quiet"],
-            RUNS,
-        )
-        sys.stdout.write(table([ingested, diagnosed]))
+    """Print a row for ingesting and one for diagnosing what is ingested."""
+    with tempfile.TemporaryDirectory() as folder:
+        sys.stdout.write(table(costs(Path(folder), requests, RUNS)))
 
 
 if __name__ == "__main__":

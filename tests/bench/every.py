@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import day_of_requests
 import json_log
 import nginx_log
 import otlp_json
@@ -58,12 +59,19 @@ def otlp_messages(folder: Path, runs: int, scale: float) -> list[Cost]:
     return _of(f"OTLP protobuf {_size(file)}", otlp_protobuf.costs(file, runs))
 
 
+def day(folder: Path, runs: int, scale: float) -> list[Cost]:
+    """A day of requests and metrics, ingested and diagnosed."""
+    requests = int(day_of_requests.REQUESTS * scale)
+    return _of(f"a day of {requests:,} requests", day_of_requests.costs(folder, requests, runs))
+
+
 BENCHES: Mapping[str, Callable[[Path, int, float], list[Cost]]] = {
     "nginx": nginx,
     "json": json,
     "prometheus": prometheus,
     "otlp_json": otlp_lines,
     "otlp_protobuf": otlp_messages,
+    "day": day,
 }
 
 

@@ -150,22 +150,24 @@ def ours(series: Series) -> Floats:
     return novelty(series.at_s, series.values, series.probation)
 
 
-def crossed(corpus: Sequence[Series], detector: Callable[[Series], Floats], profile: Profile) -> float:
+def crossed(corpus: Sequence[Series], scores: Sequence[Floats], profile: Profile) -> float:
     """The score where every other file is judged at the threshold best for the rest."""
     total = 0.0
     for half in (0, 1):
-        known, judged = scored(corpus[half::2], detector), scored(corpus[1 - half :: 2], detector)
+        known = ranked(corpus[half::2], scores[half::2])
+        judged = ranked(corpus[1 - half :: 2], scores[1 - half :: 2])
         total += at(judged, profile, best(known, profile)[1]) * judged.windows
     return total / sum(len(series.windows) for series in corpus)
 
 
 def figures(corpus: Sequence[Series]) -> dict[str, dict[str, float]]:
     """Our scores by profile: at the frozen threshold, crossed, and at the threshold best for the corpus."""
-    table = scored(corpus, ours)
+    scores = [ours(series) for series in corpus]
+    table = ranked(corpus, scores)
     return {
         name: {
             "frozen": at(table, profile, NEWS),
-            "crossed": crossed(corpus, ours, profile),
+            "crossed": crossed(corpus, scores, profile),
             "best": best(table, profile)[0],
         }
         for name, profile in PROFILES.items()
@@ -174,9 +176,9 @@ def figures(corpus: Sequence[Series]) -> dict[str, dict[str, float]]:
 
 def main(folder: Path) -> None:
     """Print a row a profile."""
-    sys.stdout.write(f"{'NAB profile':24} {'frozen':>8} {'crossed':>8} {'best':>8}\n")
+    sys.stdout.write("| NAB profile | frozen | crossed | best |\n|---|---|---|---|\n")
     for name, row in figures(corpus(folder)).items():
-        sys.stdout.write(f"{name:24} {row['frozen']:8.1f} {row['crossed']:8.1f} {row['best']:8.1f}\n")
+        sys.stdout.write(f"| {name} | {row['frozen']:.1f} | {row['crossed']:.1f} | {row['best']:.1f} |\n")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Those that their description determines to the last digit; the others need their
 """
 
 from contextlib import suppress
-from math import erfc, lgamma, pi
+from math import erfc
 
 import numpy as np
 from nab import Floats, Series
@@ -111,42 +111,9 @@ def nearest_neighbours(series: Series) -> Floats:
     return found
 
 
-def run_length(series: Series) -> Floats:
-    """By how much the likeliest time since the last change point fell (Adams and MacKay, arXiv:0710.3742).
-
-    Of samples from a normal distribution of unknown mean and variance; runs of up to 500, one change in 250.
-    """
-    longest, change = 500, 1 / 250
-    steps = np.arange(longest + 1)
-    alpha, kappa = 0.1 + steps / 2, 1.0 + steps
-    beta, mean = np.array([0.001]), np.array([0.0])
-    constant = np.array([lgamma(a + 0.5) - lgamma(a) - 0.5 * np.log(2 * a * pi) for a in alpha])
-    chances = np.array([1.0])
-    before = 1
-    found = np.zeros(series.values.size)
-    for number, value in enumerate(series.values.tolist()):
-        known = chances.size
-        a, k = alpha[:known], kappa[:known]
-        scale = np.sqrt(beta * (k + 1) / (a * k))
-        density = np.exp(
-            constant[:known] - np.log(scale) - (a + 0.5) * np.log1p(((value - mean) / scale) ** 2 / (2 * a))
-        )
-        weights = chances * density
-        chances = np.concatenate([[weights.sum() * change], weights * (1 - change)])
-        chances /= chances.sum()
-        beta = np.concatenate([[0.001], beta + k * (value - mean) ** 2 / (2 * (k + 1))])[: longest + 1]
-        mean = np.concatenate([[0.0], (k * mean + value) / (k + 1)])[: longest + 1]
-        likeliest = int(chances.argmax())
-        chances = chances[: longest + 1]
-        found[number] = 1 - likeliest / before if likeliest < before else 0.0
-        before = likeliest
-    return found
-
-
 PEERS = {
     "null": null,
     "knncad": nearest_neighbours,
-    "bayesChangePt": run_length,
     "windowedGaussian": windowed_gaussian,
     "relativeEntropy": relative_entropy,
 }
