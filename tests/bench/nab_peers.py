@@ -3,7 +3,6 @@
 Those that their description determines to the last digit; the others need their authors' programs or output.
 """
 
-from contextlib import suppress
 from math import erfc
 
 import numpy as np
@@ -67,53 +66,8 @@ def relative_entropy(series: Series) -> Floats:
     return scores
 
 
-def nearest_neighbours(series: Series) -> Floats:
-    """How strange 19 samples in a row are beside those before, by their 27 nearest neighbours (KNN-CAD).
-
-    Conformal: the share of known strangenesses that are smaller (Burnaev and Ishimtsev, arXiv:1608.04585).
-    Distances are by the inverse of what the training samples' second moments are, renewed twice in a
-    probation. After an alarm it rests for a fifth of one.
-    """
-    near, length, alarm = 27, 19, 0.9965
-    probation = series.probation
-    rows = sliding_window_view(series.values, length)
-    found = np.zeros(series.values.size)
-    first = probation - length  # index of the first row that is scored
-    training = rows[: max(first, 0)].copy()
-    metric = np.eye(length)
-    strangeness: Floats = np.zeros(0)
-    waiting: list[Floats] = []
-    rest = 0
-
-    def strange(row: Floats, others: int) -> float:
-        away = training - row
-        distances = ((away @ metric) * away).sum(axis=1)
-        return float(np.partition(distances, others)[:others].sum())
-
-    for count in range(probation, series.values.size + 1):
-        row = rows[count - length]
-        if count % probation in (0, probation // 2):
-            with suppress(np.linalg.LinAlgError):  # a file that stands still
-                metric = np.linalg.inv(training.T @ training)
-        if not strangeness.size:
-            strangeness = np.array([strange(known, near + 1) for known in training])
-        new = strange(row, near)
-        score = float(np.mean(strangeness < new))
-        if count >= 2 * probation:
-            training = np.vstack([training[1:], waiting.pop(0)])
-        strangeness = np.append(strangeness[1:], new)
-        waiting.append(row)
-        if rest > 0:
-            rest, score = rest - 1, 0.5
-        elif score >= alarm:
-            rest = probation // 5
-        found[count - 1] = score
-    return found
-
-
 PEERS = {
     "null": null,
-    "knncad": nearest_neighbours,
     "windowedGaussian": windowed_gaussian,
     "relativeEntropy": relative_entropy,
 }
