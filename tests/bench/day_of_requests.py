@@ -1,4 +1,4 @@
-"""What the diagnosis of a day of a million requests costs: `postmortem` over what is ingested already.
+"""What the diagnosis of a day of a million requests costs: `postmortem`, beside `ingest` that only reads.
 
 python tests/bench/day_of_requests.py [REQUESTS]
 
@@ -8,6 +8,7 @@ The inputs are made up: an access log, a span of the engine a request, and metri
 
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -44,11 +45,14 @@ _RESOURCE = (
     '{{"key":"k8s.pod.name","value":{{"stringValue":"engine-{}"}}}}]}},'
     '"scopeSpans":[{{"scope":{{"name":"vllm.llm_engine"}},"spans":[{}]}}]}}]}}'
 )
-_ENGINE = (
-    "vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc",
-    "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total", "vllm:num_preemptions_total",
-    "vllm:prompt_tokens_total", "vllm:generation_tokens_total",
-)  # fmt: skip
+_SCRAPES_S = range(BEGIN_S, BEGIN_S + DAY_S, 15)
+_ENGINE = ("vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc")
+_COUNTED = {
+    "vllm:prefix_cache_queries_total": "prompt",
+    "vllm:prefix_cache_hits_total": "cached",
+    "vllm:prompt_tokens_total": "prompt",
+    "vllm:generation_tokens_total": "output",
+}
 _GPU = (
     "DCGM_FI_DEV_SM_CLOCK",
     "DCGM_FI_DEV_GPU_TEMP",
@@ -87,8 +91,12 @@ def write(folder: Path, requests: int) -> None:
         .select(pl.format(_RESOURCE, "replica", "replica", "span"))
         .write_csv(folder / "spans.jsonl", include_header=False, quote_style="never")
     )
-    _metrics(folder / "engine.prom", _ENGINE, 'pod="engine-{}",model_name="m"')
-    _metrics(folder / "gpu.prom", _GPU, 'gpu="0",Hostname="node-{}"')
+    drawn = np.random.default_rng(6)
+    engine = {name: drawn.random((REPLICAS, len(_SCRAPES_S))).round(3) for name in _ENGINE}
+    engine |= {name: _counted(made, tokens) for name, tokens in _COUNTED.items()}
+    _metrics(folder / "engine.prom", engine, 'pod="engine-{}",model_name="m"')
+    gpu = {name: drawn.random((REPLICAS, len(_SCRAPES_S))).round(3) for name in _GPU}
+    _metrics(folder / "gpu.prom", gpu, 'gpu="0",Hostname="node-{}"')
 
 
 def _requests(count: int) -> pl.DataFrame:
@@ -124,31 +132,40 @@ def _requests(count: int) -> pl.DataFrame:
     )
 
 
-def _metrics(path: Path, names: tuple[str, ...], labels: str) -> None:
-    """Scrapes of a day, every 15 seconds, of each name at each replica."""
-    draw = np.random.default_rng(6)
+def _counted(made: pl.DataFrame, tokens: str) -> np.ndarray:
+    """Tokens of the requests done at each scrape, shape (replicas, scrapes)."""
+    at_us = np.array(_SCRAPES_S) * 1_000_000
+    counted = []
+    for replica in range(REPLICAS):
+        own = made.filter(replica=replica).sort("finished_us")
+        grown = np.append(0, own[tokens].cum_sum().to_numpy())
+        counted.append(grown[np.searchsorted(own["finished_us"].to_numpy(), at_us)])
+    return np.array(counted)
+
+
+def _metrics(path: Path, values: Mapping[str, np.ndarray], labels: str) -> None:
+    """Scrapes of a day of each name at each replica; values have shape (replicas, scrapes)."""
     with path.open("w", encoding="utf-8") as file:
-        for at_s in range(BEGIN_S, BEGIN_S + DAY_S, 15):
-            for name in names:
-                for replica, value in enumerate(draw.random(REPLICAS).round(3).tolist()):
-                    grown = value if not name.endswith("_total") else (at_s - BEGIN_S) * 10 + value
-                    file.write(f"{name}{{{labels.format(replica)}}} {grown} {at_s}000\n")
+        for scrape, at_s in enumerate(_SCRAPES_S):
+            for name, of_replicas in values.items():
+                for replica, value in enumerate(of_replicas[:, scrape].tolist()):
+                    file.write(f"{name}{{{labels.format(replica)}}} {value} {at_s}000\n")
 
 
 def costs(folder: Path, requests: int, runs: int) -> list[Cost]:
-    """The cost of ingesting a day, once, and of diagnosing what is ingested."""
+    """The cost of ingesting a day, and of a postmortem of it, which reads as well: the rest is diagnosis."""
     inputs, out = folder / "in", folder / "out"
     inputs.mkdir()
     out.mkdir()
     write(inputs, requests)
-    command, database = [sys.executable, "-m", "tracemortem"], out / "day.duckdb"
-    ingest = [*command, "ingest", inputs, "--db", database, "--quiet"]
-    diagnose = [*command, "postmortem", inputs, "--out", out, "--db", database, "--quiet"]
-    return [measure("ingest", ingest, runs=1), measure("postmortem once ingested", diagnose, runs)]
+    command = [sys.executable, "-m", "tracemortem"]
+    ingest = [*command, "ingest", inputs, "--db", out / "day.duckdb", "--quiet"]
+    diagnose = [*command, "postmortem", inputs, "--out", out, "--quiet"]
+    return [measure("ingest", ingest, runs=1), measure("postmortem", diagnose, runs)]
 
 
 def main(requests: int) -> None:
-    """Print a row for ingesting and one for diagnosing what is ingested."""
+    """Print a row for ingesting and one for the postmortem."""
     with tempfile.TemporaryDirectory() as folder:
         sys.stdout.write(table(costs(Path(folder), requests, RUNS)))
 
