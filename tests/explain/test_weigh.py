@@ -52,6 +52,14 @@ def test_every_figure_links_to_its_sql():
     ]
 
 
+def test_what_it_needs_and_was_not_measured_makes_it_not_testable_whatever_else_fails_to_support_it():
+    slow = Condition("stages.tpot_p50_s", "ratio", "at_least", 1.15)
+    hypothesis = replace(POLLUTION, supported_when=(FALLS, slow))
+    same = Signal("stages.tpot_p50_s", 0.023, 0.023, "s", "decode time per token", 1.0)
+    judged = judge(hypothesis, {same.name: same})
+    assert (judged.verdict, judged.missing) == ("not_testable", ("cache.hit_ratio",))
+
+
 def test_what_is_missing_is_said_with_the_command_that_would_have_recorded_it():
     silent = replace(HIT, value=None, before=None)
     _, ledger = verdicts([POLLUTION], {HIT.name: silent}, {"cache": "Scrape /metrics."})

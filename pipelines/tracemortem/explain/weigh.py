@@ -41,17 +41,17 @@ def judge(hypothesis: Hypothesis, signals: Mapping[str, Signal]) -> Judgement:
 
     It is refuted when any of refuted_when holds: ruled out if the signal that refutes it covers the window,
     else not supported. It is supported when all of supported_when hold, the more strongly the more of
-    corroborated_when hold as well. It is not testable when what it needs, or what would support it, was not
-    measured. Unknown satisfies nothing, neither for nor against.
+    corroborated_when hold as well. It is not testable when what it needs was not measured, or what would
+    support it where all else does. Unknown satisfies nothing, neither for nor against.
     """
     refuting = [condition for condition in hypothesis.refuted_when if condition.holds(signals)]
     if refuting:
         covered = any((signals[c.signal].covered or 0.0) >= _COVERED_ENOUGH for c in refuting)
         return Judgement(hypothesis, "ruled_out" if covered else "not_supported", 0, ())
-    supporting = [condition.holds(signals) for condition in hypothesis.supported_when]
-    if False in supporting:
-        return Judgement(hypothesis, "not_supported", 0, ())
     missing = [name for name in hypothesis.needs if _is_unknown(name, signals)]
+    supporting = [condition.holds(signals) for condition in hypothesis.supported_when]
+    if False in supporting and not missing:
+        return Judgement(hypothesis, "not_supported", 0, ())
     missing += [
         condition.signal
         for condition, holds in zip(hypothesis.supported_when, supporting, strict=True)
