@@ -39,6 +39,7 @@ def docker(log: str) -> str:
         "gateway-1  | ",
         "gateway-1  | 2026-02-03T11:02:07.584725130Z ",
         "[pod/gateway-7f/nginx] ",
+        "2026-02-03T11:02:07+0000 lb nginx[7]: ",
         "<190>Feb  3 11:02:07 lb nginx: ",
         "<190>1 2026-02-03T11:02:07Z lb nginx 7 - - ",
         "\x1b[36mgateway-1  |\x1b[0m ",

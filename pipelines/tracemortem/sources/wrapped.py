@@ -14,7 +14,7 @@ _LOOKED_AT = 200
 _DEEPEST = 5
 _COLOUR = r"\x1b\[[0-9;?]*[A-Za-z]"
 _DOCKER = r'^\s*\{"log":".*"time":"[^"]*".*\}\s*$'
-_STAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+_STAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:?[0-9]{2})"
 _AGO = r"[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}"  # RFC 3164: without a year, and so no time
 # kind -> what stands before the line; groups at and full where there is such a thing
 _BEFORE = {
