@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from tracemortem.findings import Alert, Movement, Segment, Split
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -72,77 +74,6 @@ class Mitigation:
     text: str
     status: str
     evidence: tuple[Evidence, ...]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a quantile's rise, in seconds, with its 95 % interval. part: mix, cache or interference."""
-
-    part: str
-    seconds: float
-    low: float
-    high: float
-    share: float | None
-
-
-@dataclass(frozen=True)
-class Split:
-    """What the rise of the P99 is made of. status: estimated or not_testable.
-
-    baseline, peak      P99 over the requests of known length, in seconds
-    effective_requests  requests of the baseline that carry the estimate (Kish's effective sample size)
-    new_share           share of the incident's requests of a kind that the baseline does not have
-    """
-
-    status: str
-    baseline: float | None
-    peak: float | None
-    parts: tuple[Part, ...]
-    effective_requests: float | None
-    new_share: float | None
-    text: str
-
-
-@dataclass(frozen=True)
-class Alert:
-    """What an alert rule would have done. status: fired, silent or not_testable.
-
-    lead_seconds          how long before the latency alarm it would have fired; negative: after it
-    false_alarms_per_day  firings in quiet time; None where too little of that was recorded
-    """
-
-    rule: str
-    status: str
-    would_have_fired_at: datetime | None
-    lead_seconds: float | None
-    false_alarms_per_day: float | None
-    text: str
-
-
-@dataclass(frozen=True)
-class Movement:
-    """How one signal moved. value, baseline: means over the minutes of the incident and of its baseline.
-
-    low, high   95 % interval of their difference
-    p, q        probability of such a difference by chance; the same for all signals that were looked at
-    verdict     changed, unchanged (shown to be the same) or undecided
-    onset_earliest, onset_latest  when the change began, 95 %; None where it cannot be told
-    order       before, after or not_resolvable: against latency's onset; None where one has none
-    """
-
-    signal: str
-    title: str
-    unit: str
-    value: float
-    baseline: float
-    low: float
-    high: float
-    p: float
-    q: float
-    verdict: str
-    onset_earliest: datetime | None
-    onset_latest: datetime | None
-    order: str | None
 
 
 @dataclass(frozen=True)
@@ -255,6 +186,7 @@ class Incident:
     decomposition: Split | None = None
     annotation: Annotation | None = None
     movements: tuple[Movement, ...] = ()
+    segments: tuple[Segment, ...] = ()
 
 
 @dataclass(frozen=True)

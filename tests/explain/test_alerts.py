@@ -12,7 +12,8 @@ from tracemortem import folders
 from tracemortem.declared import thresholds
 from tracemortem.errors import DefinitionError
 from tracemortem.explain.alerts import Rule, alerts, read_rules
-from tracemortem.incident import Alert, Spike
+from tracemortem.findings import Alert
+from tracemortem.incident import Spike
 
 BEGIN = datetime(2026, 4, 24, 0, 0, tzinfo=UTC)
 START, END = BEGIN + timedelta(minutes=120), BEGIN + timedelta(minutes=150)

@@ -11,7 +11,8 @@ import pytest
 from tracemortem import declared, folders
 from tracemortem.errors import DefinitionError
 from tracemortem.explain.movements import Course, movements, read_courses
-from tracemortem.incident import Movement, Spike
+from tracemortem.findings import Movement
+from tracemortem.incident import Spike
 
 BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
 SETTINGS = {"same_ratio": 0.2, "false_discovery_rate": 0.05}

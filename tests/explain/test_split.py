@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tracemortem.explain.split import split
-from tracemortem.incident import Split
+from tracemortem.findings import Split
 
 BEGIN = datetime(2026, 4, 24, 0, 0, tzinfo=UTC)
 SETTINGS = {"split_effective_requests": 200.0, "split_weight_share": 0.05, "split_new_share": 0.5}

@@ -58,6 +58,12 @@ def test_the_three_ranges_that_sent_it_are_the_culprits(incident: Report):
     assert culprits == {"31.228.85.0/24", "163.216.172.0/24", "23.102.127.0/24"}
 
 
+def test_the_long_prompts_brought_the_load_and_nobody_was_slow_for_more_than_that(incident: Report):
+    found = [(one["role"], one["by"], one["items"][0]["attribute"]) for one in incident["segments"]]
+    assert found[0] == ("culprit", "load", "prompt_tokens")
+    assert {(role, by) for role, by, _ in found} == {("culprit", "load")}
+
+
 def test_latency_before_and_during_is_what_the_label_says(incident: Report):
     assert incident["baseline"] == pytest.approx(1.22, rel=0.1)
     assert incident["peak"] == pytest.approx(3.50, rel=0.1)

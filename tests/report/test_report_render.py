@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from tracemortem.errors import DefinitionError
-from tracemortem.incident import Evidence, Movement
+from tracemortem.findings import Item, Movement, Segment
+from tracemortem.incident import Evidence
 from tracemortem.report.render import write
 
 MADE = datetime(2026, 3, 11, 8, 0, tzinfo=UTC)
@@ -302,6 +303,32 @@ def test_what_moved_is_told_with_when_it_began_and_the_order_that_can_be_claimed
         f"| {begins} | not resolvable |"
     )
     assert second.endswith("| 90 % | **unchanged** | – | – |")
+
+
+def a_segment(**changes: object) -> Segment:
+    plain = Segment(
+        "victim", "slowness", (Item("path", "/v1/a|b"), Item("tenant", "<b>x</b>")), 400, 100, 0.25, 0.05,
+        5.0, 4.1, 6.2, 90.0, 1e-20, 1e-18, "replica", 1.5, True, 0.1, 0.09, None,
+    )  # fmt: skip
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def test_requests_that_stand_out_are_told_with_their_tests_and_what_is_mixed_up_with_them(told, written):
+    text, page = written(told.with_incident(segments=(a_segment(),)))
+    found = section(text, "Which requests stand out").splitlines()
+    [row] = [line for line in found if line.startswith("| path")]
+    assert row.endswith(
+        "| **victim** | slow for what they asked | 100 of 400 | 5 % | 5 (4.1 to 6.2) | 1.5 (replica) "
+        "| under 0.1 % | 10 % | 9 % |"
+    )
+    assert found[-1].endswith("5 as often slow as all others, 1.5 among requests of equal replica")
+    assert "<b>x</b>" not in without_figures(page)
+
+
+def test_a_segment_that_nothing_contradicts_has_no_warning(told, written):
+    text, _ = written(told.with_incident(segments=(a_segment(is_confounded=False, stratified_ratio=None),)))
+    found = section(text, "Which requests stand out").splitlines()
+    assert "| – |" in found[-1]
 
 
 def test_a_clock_that_moved_is_named_beside_those_that_are_only_apart(told, written):

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tracemortem.declared import load
 from tracemortem.errors import DefinitionError
 from tracemortem.explain.signals import figure
-from tracemortem.incident import Alert, Spike
+from tracemortem.findings import Alert
+from tracemortem.incident import Spike
 
 LATENCY = "latency_p99"
 _KNOWN = ("rule", "title", "signal", "unit", "when", "level", "hold_minutes", "every_s")

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tracemortem.declared import load
 from tracemortem.errors import DefinitionError
 from tracemortem.explain.chance import adjusted, critical, memory, two_sided
-from tracemortem.incident import Movement, Spike
+from tracemortem.findings import Movement
+from tracemortem.incident import Spike
 
 REFERENCE = "latency_p99_s"  # the signal that the others are put in order with
 _MINUTE_S = 60

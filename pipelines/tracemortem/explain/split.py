@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracemortem.incident import Part, Split
+from tracemortem.findings import Part, Split
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

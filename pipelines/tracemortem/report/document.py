@@ -10,8 +10,9 @@ from typing import Any
 import orjson
 from jsonschema import Draft202012Validator
 
+from tracemortem.findings import Split
 from tracemortem.folders import folder
-from tracemortem.incident import Annotation, Cause, Diagnosis, Evidence, Incident, Split
+from tracemortem.incident import Annotation, Cause, Diagnosis, Evidence, Incident
 
 SCHEMA = "tracemortem.report/1"
 
@@ -88,7 +89,10 @@ def _incident(incident: Incident) -> dict[str, Any]:
             for found in incident.not_causes
         ],
         "sources": [_plain(asdict(source)) for source in incident.sources],
-        "segments": [],
+        "segments": [
+            _plain(asdict(segment)) | {"items": [_plain(asdict(item)) for item in segment.items]}
+            for segment in incident.segments
+        ],
         "decomposition": _decomposition(incident.decomposition),
         "timeline": [_plain(asdict(entry)) for entry in incident.timeline],
         "mitigation": [

@@ -18,12 +18,14 @@ from tracemortem.explain.hypothesis import Hypothesis, read_all
 from tracemortem.explain.movements import movements, read_courses
 from tracemortem.explain.ranges import sources
 from tracemortem.explain.relabel import relabelled
+from tracemortem.explain.segments import segments
 from tracemortem.explain.signals import Signal, figures, signals
 from tracemortem.explain.split import split
 from tracemortem.explain.weigh import citations, unexplained, verdicts
 from tracemortem.incident import Annotation, Diagnosis, Impact, Incident, InputFile, QualityCheck, Spike
 from tracemortem.progress import stage
 from tracemortem.settings import Settings
+from tracemortem.steps import incident_rows as rows
 from tracemortem.steps import opened
 from tracemortem.steps.annotations import kept, unmatched
 from tracemortem.warehouse import check, header
@@ -138,7 +140,7 @@ def _incident(
     )
     impact = store.frame("from evidence.impact where incident_id = $id", own).to_dicts()[0]
     recovery = store.frame("from evidence.recovery where incident_id = $id order by all", own)
-    worst = store.frame(_WORST_MINUTE, own).to_dicts()
+    worst = store.frame(rows.WORST_MINUTE, own).to_dicts()
     peak = worst[0] if worst else {"minute": None, "p99_s": None}
     causes, not_causes = verdicts(hypotheses, measured, recorders)
     causes = sure.of(causes)
@@ -149,8 +151,8 @@ def _incident(
     is_said = annotation is not None and annotation.verdict is not None
     is_artifact = bool(causes) and causes[0].kind == "clock_skew_artifact" and not is_said
     networks = store.frame("from evidence.source where incident_id = $id order by is_ipv4, client_bits", own)
-    of_minutes = store.frame(_SIGNALS, {"service": spike.service})
-    [skew_s] = store.frame(_SKEW, {"service": spike.service}).row(0)
+    of_minutes = store.frame(rows.SIGNALS, {"service": spike.service})
+    [skew_s] = store.frame(rows.SKEW, {"service": spike.service}).row(0)
     return Incident(
         id=row["incident_id"],
         service=spike.service,
@@ -181,13 +183,14 @@ def _incident(
             peak["minute"],
             peak["p99_s"],
             recovery,
-            store.frame(_EARLIER, {**own, "lead_minutes": values["lead_minutes"]}),
+            store.frame(rows.EARLIER, {**own, "lead_minutes": values["lead_minutes"]}),
             is_given=spike.is_given,
         ),
         mitigation=mitigations(
             recovery, spike, impact["baseline_s"], impact["peak_s"], row["recording_end"], values
         ),
-        decomposition=split(store.frame(_LENGTHS, own), values) if spike.has_risen else None,
+        decomposition=split(store.frame(rows.LENGTHS, own), values) if spike.has_risen else None,
+        segments=segments(store.frame(rows.SEGMENTS, own), values) if spike.has_risen else (),
         annotation=annotation,
         movements=movements(
             read_courses(folders.definitions("explain", "movements.yaml")), of_minutes, spike, skew_s, values
@@ -196,7 +199,7 @@ def _incident(
             rules,
             of_minutes,
             spike,
-            store.frame(_BUSY, own).rows(),
+            store.frame(rows.BUSY, own).rows(),
             values,
         ),
     )
@@ -223,69 +226,3 @@ def _quality(store: Store, values: Mapping[str, float]) -> Iterator[QualityCheck
         yield QualityCheck(
             check=checked.name, status=checked.status, text=checked.about + found, limits=checked.limits
         )
-
-
-_WORST_MINUTE = """
-    select
-        latency.minute,
-        latency.p99_s
-    from mart.latency_minute as latency
-    inner join evidence.phase
-        on
-            latency.service = phase.service
-            and latency.minute >= phase.from_at
-            and latency.minute < phase.to_at
-    where phase.incident_id = $id and phase.phase = 'during' and latency.p99_s is not null
-    -- a 99th percentile of a handful of requests is their maximum: fuller minutes first
-    order by latency.measured >= 20 desc, latency.p99_s desc, latency.minute
-    limit 1
-"""
-_LENGTHS = """
-    select
-        phase,
-        time_bucket(interval 1 minute, started_at) as minute,
-        duration_s,
-        prompt_tokens,
-        output_tokens,
-        cached_tokens
-    from evidence.request_phase
-    where incident_id = $id and phase in ('baseline', 'during') and counts_for_latency
-    order by all
-"""
-_SIGNALS = """
-    select
-        minute,
-        signal,
-        value,
-        every_s
-    from mart.signal_minute
-    where service = $service
-    order by signal, minute
-"""
-_SKEW = """
-    select max(greatest(abs(offset_low_s), abs(offset_high_s)))
-    from mart.clock_offset
-    where service = $service
-"""
-_BUSY = """
-    select
-        least(other.onset_earliest, other.started_at),
-        coalesce(other.ended_at, other.recording_end)
-    from raw.incident as other
-    inner join raw.incident on other.service = incident.service
-    where incident.incident_id = $id and (other.status = 'confirmed' or other.incident_id = $id)
-    order by other.started_at, other.incident_id
-"""
-_EARLIER = """
-    select
-        event.happened_at,
-        event.kind,
-        event.text
-    from norm.event
-    inner join raw.incident
-        on
-            event.happened_at < incident.started_at
-            and event.happened_at >= incident.started_at - $lead_minutes * interval 1 minute
-    where incident.incident_id = $id
-    order by event.happened_at, event.kind, event.text
-"""

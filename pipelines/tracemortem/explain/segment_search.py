@@ -1,0 +1,166 @@
+"""Every value and pair of values that was looked at, with its tests, and which of them stand out."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracemortem.explain.chance import adjusted
+from tracemortem.explain.patterns import Kinds, enumerated
+from tracemortem.explain.tables import Floats, chance, g_test, mantel_haenszel, risk_ratio
+
+LEAST = 10  # slow requests; of fewer G is not chi-squared
+NOBODY_SENDS = frozenset({"replica"})  # the service chooses it, so it brings no load
+_SHOWN = 8  # of each role; what comes after them explains little
+
+
+@dataclass(frozen=True)
+class Looked:
+    """Everything looked at, a row a pattern: columns first and second, and how many requests have them."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    counts: Floats
+    total: Floats
+    slow_q: Floats
+    load_q: Floats
+    masked_q: Floats
+    masked_ratio: Floats
+
+    @property
+    def parents(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of the two values by themselves, of each pattern; a single value is its own."""
+        row = np.zeros(int(self.second.max()) + 1, np.int64)
+        is_single = self.first == self.second
+        row[self.first[is_single]] = np.flatnonzero(is_single)
+        return row[self.first], row[self.second]
+
+    def member(self, known: Kinds, at: int) -> NDArray[np.bool_]:
+        """The kinds that have the values of a pattern."""
+        return known.has[:, self.first[at]] & known.has[:, self.second[at]]
+
+
+def look(known: Kinds, rare: int) -> Looked | None:
+    pairs = np.array(list(enumerated(known)), np.int64).reshape(-1, 2)
+    crossed = known.crossed()
+    total = known.counts.sum(axis=0)
+    counts = crossed[:, pairs[:, 0], pairs[:, 1]].T
+    is_there = counts[:, 0] > 0
+    pairs, counts = pairs[is_there], counts[is_there]
+    if not len(pairs):
+        return None
+    requests, slow, _, before, _ = counts.T
+    p_slow = chance(g_test(slow, requests, total[1], total[0]))
+    p_load = chance(g_test(requests, requests + before, total[0], total[0] + total[3]))
+    single = pairs[:, 0] == pairs[:, 1]
+    ratio, chi = _masked(known, crossed, pairs[single, 0])
+    q = np.array(adjusted([*p_slow, *p_load, *chance(chi.ravel()), *[1.0] * (2 * rare)]))
+    size = len(pairs)
+    masked_q, masked_ratio = np.ones(size), np.full(size, np.nan)
+    best = np.nanargmin(np.where(np.isnan(ratio), np.inf, -chi), axis=1)
+    rows = np.arange(len(best))
+    masked_q[single] = q[2 * size : 2 * size + chi.size].reshape(chi.shape)[rows, best]
+    masked_ratio[single] = ratio[rows, best]
+    return Looked(
+        pairs[:, 0], pairs[:, 1], counts, total, q[:size], q[size : 2 * size], masked_q, masked_ratio
+    )
+
+
+def _masked(known: Kinds, crossed: Floats, singles: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """For each value, its risk ratio within each attribute and chi-squared; NaN and 0 within its own."""
+    ratio, chi = (np.full((len(singles), len(known.attributes)), fill) for fill in (np.nan, 0.0))
+    own = [known.columns[at].attribute for at in singles]
+    for number, attribute in enumerate(known.attributes):
+        columns = known.within(attribute)
+        requests, slow = (
+            _with_rest(crossed[count][np.ix_(singles, np.array(columns))], crossed[count][singles, singles])
+            for count in (0, 1)
+        )
+        whole_requests, whole_slow = (
+            _with_rest(crossed[count][columns, columns][None, :], known.counts[:, [count]].sum(axis=0))
+            for count in (0, 1)
+        )
+        found, square = mantel_haenszel(slow, requests, whole_slow, whole_requests)
+        is_other = np.array([name != attribute for name in own])
+        ratio[is_other, number], chi[is_other, number] = found[is_other], square[is_other]
+    return ratio, chi
+
+
+def _with_rest(by_value: Floats, whole: Floats) -> Floats:
+    """Counts by value, and a last column with what has none of the values."""
+    return np.column_stack((by_value, np.maximum(whole - by_value.sum(axis=1), 0)))
+
+
+def slow(known: Kinds, looked: Looked, settings: Mapping[str, float]) -> Iterable[int]:
+    """The patterns over-represented among slow requests, each still so without those before it."""
+    requests, slow = looked.counts[:, 0], looked.counts[:, 1]
+    least = max(settings["segment_support"] * looked.total[1], LEAST)
+    ratio, low, _ = risk_ratio(slow, requests, looked.total[1], looked.total[0])
+    is_single = looked.first == looked.second
+    is_plain = (ratio >= settings["segment_risk_ratio"]) & (low > 1)
+    is_plain &= looked.slow_q <= settings["false_discovery_rate"]
+    for parent in looked.parents:
+        beside, least_ratio, _ = risk_ratio(slow, requests, slow[parent], requests[parent])
+        is_plain &= is_single | ((beside >= settings["segment_risk_ratio"]) & (least_ratio > 1))
+    is_masked = (ratio < 1) & (looked.masked_ratio >= settings["segment_risk_ratio"])
+    is_masked &= looked.masked_q <= settings["false_discovery_rate"]
+    wanted = np.flatnonzero((is_plain | is_masked) & (slow >= least))
+    g = g_test(slow, requests, looked.total[1], looked.total[0])
+    order = sorted(wanted.tolist(), key=lambda at: (bool(is_masked[at]), -g[at], not is_single[at], at))
+    left = np.ones(len(known.has), np.bool_)
+    kept = 0
+    for at in order:
+        member = looked.member(known, at)
+        a, n = (float(known.counts[member & left, count].sum()) for count in (1, 0))
+        whole, total = (np.array(known.counts[left, count].sum()) for count in (1, 0))
+        rest, _, _ = risk_ratio(np.array(a), np.array(n), whole, total)
+        if a >= least and (is_masked[at] or rest >= settings["segment_risk_ratio"]):
+            yield at
+            left &= ~member
+            kept += 1
+        if kept == _SHOWN:
+            return
+
+
+def load(known: Kinds, looked: Looked, scale: float, settings: Mapping[str, float]) -> Iterable[int]:
+    """The patterns that brought the rise of the work, each still so without those before it."""
+    usual = looked.total[4] * scale
+    excess = looked.total[2] - usual
+    if looked.total[2] < settings["culprit_rise"] * usual:
+        return
+    sent = np.array(
+        [
+            not {known.columns[one].attribute, known.columns[other].attribute} & NOBODY_SENDS
+            for one, other in zip(looked.first, looked.second, strict=True)
+        ]
+    )
+    share = (looked.counts[:, 2] - looked.counts[:, 4] * scale) / excess
+    before = looked.counts[:, 4] / looked.total[4]
+    lift = share / np.maximum(before, 1 / max(looked.total[3], 1))
+    is_culprit = sent & (share >= settings["culprit_share"]) & (lift >= settings["culprit_lift"])
+    is_culprit &= looked.load_q <= settings["false_discovery_rate"]
+    expected = looked.counts[:, 3] * scale
+    is_culprit &= looked.counts[:, 0] - expected >= settings["culprit_sigmas"] * np.sqrt(
+        np.maximum(expected, 1)
+    )
+    is_single = looked.first == looked.second
+    for parent in looked.parents:
+        is_culprit &= is_single | (lift >= settings["culprit_lift"] * lift[parent])
+    # by how many more bits tell a request of the excess from a usual one
+    score = np.where(is_culprit, share * np.log(np.maximum(lift, 1e-9)), 0.0)
+    order = sorted(
+        np.flatnonzero(is_culprit).tolist(),
+        key=lambda at: (-score[at], not is_single[at], at),
+    )
+    left = np.ones(len(known.has), np.bool_)
+    kept = 0
+    for at in order:
+        member = looked.member(known, at) & left
+        own = (known.counts[member, 2].sum() - known.counts[member, 4].sum() * scale) / excess
+        if own >= settings["culprit_share"] and own >= settings["culprit_lift"] * before[at]:
+            yield at
+            left &= ~member
+            kept += 1
+        if kept == _SHOWN:
+            return

@@ -1,0 +1,122 @@
+"""The words rooms share for what is measured of an incident. Units as in `incident`."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a quantile's rise, in seconds, with its 95 % interval. part: mix, cache or interference."""
+
+    part: str
+    seconds: float
+    low: float
+    high: float
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Split:
+    """What the rise of the P99 is made of. status: estimated or not_testable.
+
+    baseline, peak      P99 over the requests of known length, in seconds
+    effective_requests  requests of the baseline that carry the estimate (Kish's effective sample size)
+    new_share           share of the incident's requests of a kind that the baseline does not have
+    """
+
+    status: str
+    baseline: float | None
+    peak: float | None
+    parts: tuple[Part, ...]
+    effective_requests: float | None
+    new_share: float | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Alert:
+    """What an alert rule would have done. status: fired, silent or not_testable.
+
+    lead_seconds          how long before the latency alarm it would have fired; negative: after it
+    false_alarms_per_day  firings in quiet time; None where too little of that was recorded
+    """
+
+    rule: str
+    status: str
+    would_have_fired_at: datetime | None
+    lead_seconds: float | None
+    false_alarms_per_day: float | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Movement:
+    """How one signal moved. value, baseline: means over the minutes of the incident and of its baseline.
+
+    low, high   95 % interval of their difference
+    p, q        probability of such a difference by chance; the same for all signals that were looked at
+    verdict     changed, unchanged (shown to be the same) or undecided
+    onset_earliest, onset_latest  when the change began, 95 %; None where it cannot be told
+    order       before, after or not_resolvable: against latency's onset; None where one has none
+    """
+
+    signal: str
+    title: str
+    unit: str
+    value: float
+    baseline: float
+    low: float
+    high: float
+    p: float
+    q: float
+    verdict: str
+    onset_earliest: datetime | None
+    onset_latest: datetime | None
+    order: str | None
+
+
+@dataclass(frozen=True)
+class Item:
+    """One value of one attribute of requests."""
+
+    attribute: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Requests that have one value in common, or two, and that stand out in an incident.
+
+    role               culprit: it brought load beyond its usual share; victim: it did not
+    by                 slowness: its requests were slow for what they asked, more often than others;
+                       load: only what it brought stands out
+    requests           its requests in the incident, slow_requests of them slow for what they asked
+    slow_ratio         slow_requests / requests; other_slow_ratio: the same of all other requests
+    risk_ratio         slow_ratio / other_slow_ratio, low and high its 95 % interval
+    g, p, q            G-test of what it stands out by, 1 degree of freedom; q: adjusted for all looked at
+    stratified_by      attribute within whose values the risk ratio differs most from the plain one
+    stratified_ratio   risk ratio within equal values of that (Mantel and Haenszel)
+    is_confounded      found by slowness, and the two contradict each other or lie far apart
+    work_share         its share of the expected service time in the incident, work_share_before: in the
+                       baseline; share_of_excess: of the rise between them, None where there was none
+    """
+
+    role: str
+    by: str
+    items: tuple[Item, ...]
+    requests: int
+    slow_requests: int
+    slow_ratio: float
+    other_slow_ratio: float
+    risk_ratio: float
+    low: float
+    high: float
+    g: float
+    p: float
+    q: float
+    stratified_by: str | None
+    stratified_ratio: float | None
+    is_confounded: bool
+    work_share: float
+    work_share_before: float
+    share_of_excess: float | None
