@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 WORDS = frozenset({"errors", "folders", "incident", "findings", "declared"})
-ROOMS = frozenset({"sources", "warehouse", "detect", "explain", "report"})
+ROOMS = frozenset({"sources", "warehouse", "detect", "explain", "replay", "report"})
 ABOVE = frozenset({"pipeline", "flows", "cli"})
 HOME_OF = {"prefect": "flows", "duckdb": "warehouse", "jinja2": "report"}
 

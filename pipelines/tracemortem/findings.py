@@ -120,3 +120,40 @@ class Segment:
     work_share: float
     work_share_before: float
     share_of_excess: float | None
+
+
+@dataclass(frozen=True)
+class Reset:
+    """A factor put back in a replay. p99_s: the incident's then; share: of the rise that goes."""
+
+    name: str
+    p99_s: float
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The recorded requests through a model of the engine.
+
+    status            quantified, ranked (too rough for figures) or not_available; text says why
+    coverage          share of the requests of baseline and incident of which all that a replay needs is known
+    is_cache_told     whether cached tokens were recorded; else they are inferred from prefill times
+    before, during    P99 in s, recorded and replayed
+    law               seconds a step, a prefill token, a decoding sequence, a token of its context, and a
+                      prefill token times the tokens it attends to
+    slowest           of any replica in any five minutes: steps last so many times as long as usual
+    """
+
+    status: str
+    text: str
+    coverage: float | None = None
+    is_cache_told: bool | None = None
+    before_recorded_s: float | None = None
+    before_replayed_s: float | None = None
+    during_recorded_s: float | None = None
+    during_replayed_s: float | None = None
+    law: tuple[float, ...] = ()
+    slowest: float | None = None
+    resets: tuple[Reset, ...] = ()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tracemortem.findings import Alert, Movement, Segment, Split
+from tracemortem.findings import Alert, Movement, Replay, Segment, Split
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Cause:
-    """A supported hypothesis. role: primary or contributing. verdict: established, likely or possible."""
+    """A supported hypothesis. role: primary or contributing. verdict: established, likely or possible.
+
+    share   of the P99's rise that goes where the cause is undone in a replay; None where no replay tells it
+    reset   what of a replay undoes it; None where nothing does
+    """
 
     kind: str
     role: str
@@ -31,6 +35,7 @@ class Cause:
     share: float | None = None
     share_low: float | None = None
     share_high: float | None = None
+    reset: str | None = None
 
 
 @dataclass(frozen=True)
@@ -187,6 +192,7 @@ class Incident:
     annotation: Annotation | None = None
     movements: tuple[Movement, ...] = ()
     segments: tuple[Segment, ...] = ()
+    replay: Replay | None = None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from tracemortem.steps.model import model
 from tracemortem.steps.place import taken
 from tracemortem.steps.publish import discard, publish
 from tracemortem.steps.render import render
+from tracemortem.steps.replay import replay
 from tracemortem.steps.tell import tell
 from tracemortem.warehouse import ask
 
@@ -97,7 +98,7 @@ def ingest(settings: Settings, step: Step = plain) -> Outcome:
 
 
 def postmortem(settings: Settings, step: Step = plain) -> Outcome:
-    """The main job: load, detect, explain, report.
+    """The main job: load, detect, explain, replay, report.
 
     raises   TracemortemError for what the user can mend
     """
@@ -109,6 +110,7 @@ def postmortem(settings: Settings, step: Step = plain) -> Outcome:
             requests = step(model)(settings)
             step(detect)(settings)
             confirmed = step(explain)(settings)
+            step(replay)(settings)
             report = step(render)(settings)
             lines = tell(settings)
             warnings = step(publish)(settings)

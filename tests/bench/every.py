@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import day_of_requests
+import engine_replay
 import json_log
 import nginx_log
 import otlp_json
@@ -65,6 +66,11 @@ def day(folder: Path, runs: int, scale: float) -> list[Cost]:
     return _of(f"a day of {requests:,} requests", day_of_requests.costs(folder, requests, runs))
 
 
+def replays(_: Path, runs: int, scale: float) -> list[Cost]:
+    """Requests through the engine model."""
+    return _of("replay", engine_replay.costs(int(engine_replay.REQUESTS * scale), runs))
+
+
 BENCHES: Mapping[str, Callable[[Path, int, float], list[Cost]]] = {
     "nginx": nginx,
     "json": json,
@@ -72,6 +78,7 @@ BENCHES: Mapping[str, Callable[[Path, int, float], list[Cost]]] = {
     "otlp_json": otlp_lines,
     "otlp_protobuf": otlp_messages,
     "day": day,
+    "replay": replays,
 }
 
 

@@ -11,7 +11,7 @@ from tracemortem.explain.signals import Signal
 
 _KNOWN = (
     "kind", "question", "claim", "denial", "needs", "refuted_when", "supported_when", "corroborated_when",
-    "consequence_of", "looks_like_but_is_not", "samples",
+    "consequence_of", "looks_like_but_is_not", "reset", "samples",
 )  # fmt: skip
 _REQUIRED = ("kind", "question", "claim", "denial", "needs", "supported_when")
 _MEASURES = ("value", "before", "ratio", "change")
@@ -37,7 +37,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One suspicion. See weigh.judge for what the parts mean."""
+    """One suspicion. See weigh.judge for what the parts mean; reset: what of a replay undoes it."""
 
     kind: str
     question: str
@@ -49,6 +49,7 @@ class Hypothesis:
     corroborated_when: tuple[Condition, ...]
     consequence_of: tuple[str, ...]
     samples: tuple[Mapping[str, Any], ...]
+    reset: str | None = None
 
     @property
     def cited(self) -> tuple[str, ...]:
@@ -71,6 +72,7 @@ def read(path: Path) -> Hypothesis:
         corroborated_when=_conditions(path, "corroborated_when", raw.get("corroborated_when") or {}),
         consequence_of=tuple(raw.get("consequence_of") or ()),
         samples=tuple(raw.get("samples") or ()),
+        reset=raw.get("reset"),
     )
 
 

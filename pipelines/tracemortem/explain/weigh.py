@@ -96,6 +96,7 @@ def verdicts(
             verdict=judgement.verdict,
             text=told(judgement.hypothesis.claim, signals),
             evidence=_evidence(judgement, signals),
+            reset=judgement.hypothesis.reset,
         )
         for judgement, role in causes
     )

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from jsonschema import Draft202012Validator
 
-from tracemortem.findings import Split
+from tracemortem.findings import Replay, Split
 from tracemortem.folders import folder
 from tracemortem.incident import Annotation, Cause, Diagnosis, Evidence, Incident
 
@@ -107,6 +107,7 @@ def _incident(incident: Incident) -> dict[str, Any]:
         "what_if": [],
         "signals": [_plain(asdict(movement)) for movement in incident.movements],
         "alerts": [_plain(asdict(alert)) for alert in incident.alerts],
+        "replay": None if incident.replay is None else _replay(incident.replay),
     }
 
 
@@ -123,6 +124,11 @@ def _decomposition(split: Split | None) -> dict[str, Any]:
     if split is None:
         return {}
     return _plain(asdict(split)) | {"parts": [_plain(asdict(part)) for part in split.parts]}
+
+
+def _replay(replay: Replay) -> dict[str, Any]:
+    resets = [_plain(asdict(reset)) for reset in replay.resets]
+    return _plain(asdict(replay)) | {"law": [_number(one) for one in replay.law], "resets": resets}
 
 
 def _cause(cause: Cause) -> dict[str, Any]:

@@ -1,0 +1,124 @@
+"""A service's engines, calibrated from its recorded requests, and what they would have done."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracemortem.replay import engine
+from tracemortem.replay.law import Exposure, exposure, fitted
+from tracemortem.replay.recorded import Bools, Floats, Ints, Requests
+
+_PASSES = 2  # of fits, each of which corrects the one before
+_BIN_S = 300.0  # of the speed index
+_ENOUGH = 20  # requests that a speed is told from
+_NOISE = 0.06  # what the speed index of a sound engine strays by, on real runs
+_LONG_AGO = -1e18
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an engine is configured to.
+
+    budget   tokens a step computes at most
+    running  requests that run at once
+    blocks   of KV memory, each of block tokens
+    """
+
+    budget: int
+    running: int
+    blocks: int
+    block: int
+
+
+@dataclass(frozen=True)
+class Model:
+    """Calibrated engines.
+
+    law       of a step, shape (5,), see engine.run
+    slowness  of a replica (row) in each five minutes (column) since the origin: 1 as usual, 2 twice as slow
+    """
+
+    limits: Limits
+    law: Floats
+    slowness: Floats
+
+    def sound(self) -> "Model":
+        """The same where no replica was ever slower than usual."""
+        return replace(self, slowness=np.minimum(self.slowness, 1.0))
+
+    def times(self, made: Requests) -> Floats:
+        """When each request would have been scheduled, have had its first token and its last; shape (n, 3).
+
+        nan where it fits into no engine's memory.
+        """
+        times = np.full((len(made.prompt), 3), np.nan)
+        slow_from = np.concatenate(([_LONG_AGO], np.arange(1, self.slowness.shape[1]) * _BIN_S))
+        for number in range(made.replicas):
+            own = np.flatnonzero(made.replica == number)
+            own = own[np.argsort(made.arrival[own], kind="stable")]
+            found, preempted = np.empty((len(own), 3)), np.empty(len(own), np.int64)
+            engine.run(
+                made.arrival[own], made.prompt[own], made.cached[own], made.output[own], made.arrival[own],
+                self.law, slow_from, self.slowness[number], self.limits.budget, self.limits.budget,
+                self.limits.running, self.limits.blocks, self.limits.block, found, preempted,
+            )  # fmt: skip
+            times[own] = found
+        return times
+
+
+def calibrated(made: Requests, limits: Limits, used: Bools | None = None) -> Model:
+    """The engines that best explain how long the recorded requests took.
+
+    used   the requests whose times may be looked at; all of them are load on the others
+
+    Replicas share one law; where one was slower than in the baseline for minutes together, that is its
+    slowness. Then the law's terms for decoding are scaled by how the replayed decoding differs from the
+    recorded.
+    """
+    used = np.ones(len(made.prompt), dtype=bool) if used is None else used
+    met = exposure(made, limits.budget)
+    cells = _Cells(made, met, used)
+    slow = np.ones(len(made.prompt))
+    for _ in range(_PASSES):
+        law = fitted(met, slow, used, limits.budget)
+        slowness = cells.slowness(law)
+        slow = slowness.reshape(-1)[cells.cell]
+    is_told = np.abs(slowness - 1) > _NOISE
+    model = Model(limits, law, np.where(is_told, slowness, 1.0))
+    for _ in range(_PASSES):
+        times = model.times(made)
+        took = times[:, 2] - times[:, 1]
+        told = used & (made.output > 1) & (met.decode_s > 0) & (took > 0)
+        if not told.any():
+            break
+        ratio = float(np.median(met.decode_s[told] / took[told]))
+        model = replace(model, law=model.law * np.array([ratio, 1.0, ratio, ratio, 1.0]))
+    return model
+
+
+class _Cells:
+    """Replicas by five minutes, and the requests in each, by the middle of their decoding.
+
+    cell   of each request, shape (n,)
+    """
+
+    def __init__(self, made: Requests, met: Exposure, used: Bools) -> None:
+        number = np.maximum((made.first + made.last) / 2 // _BIN_S, 0).astype(np.int64)
+        self._shape = made.replicas, int(number.max()) + 1
+        self._met, self._used = met, used & (met.decode_s > 0)
+        self._is_before = made.is_before
+        self.cell: Ints = made.replica * self._shape[1] + number
+
+    def slowness(self, law: Floats) -> Floats:
+        """Recorded over predicted time of decoding, relative to the baseline's; 1 where too few tell it."""
+        predicted = self._met.decode @ law
+        usable = self._used & (predicted > 0)
+        took, wanted, count = (
+            np.bincount(self.cell[usable], weights, self._shape[0] * self._shape[1])
+            for weights in (self._met.decode_s[usable], predicted[usable], None)
+        )
+        usual = usable & self._is_before
+        usually = float(np.median(self._met.decode_s[usual] / predicted[usual])) if usual.any() else 1.0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = took / wanted / usually
+        return np.where(count >= _ENOUGH, ratio, 1.0).reshape(self._shape)

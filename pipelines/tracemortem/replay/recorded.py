@@ -1,0 +1,115 @@
+"""The requests that a replay starts from, as arrays, and what of their prompts was computed."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracemortem.replay.least_squares import robust
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Requests of one service by arrival at the engine; every array has shape (n,).
+
+    replica    its number, from 0
+    arrival    s, when it came to the engine's queue; scheduled, first (token), last: what was recorded then
+    prompt     tokens; cached of them were not computed
+    output     tokens
+    started    s, when it came to the service
+    total      s, latency as its client saw it
+    is_before  whether it came in the baseline; is_during: in the incident
+    """
+
+    replica: Ints
+    arrival: Floats
+    scheduled: Floats
+    first: Floats
+    last: Floats
+    prompt: Ints
+    cached: Ints
+    output: Ints
+    started: Floats
+    total: Floats
+    is_before: Bools
+    is_during: Bools
+
+    @property
+    def rest(self) -> Floats:
+        """Seconds of the latency that are not the engine's."""
+        return self.total - (self.last - self.arrival)
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas there are."""
+        return int(self.replica.max()) + 1
+
+    def only(self, kept: Bools) -> "Requests":
+        """Some of them."""
+        return replace(self, **{name: values[kept] for name, values in vars(self).items()})
+
+
+def requests(frame: pl.DataFrame) -> Requests:
+    """Requests of which everything is known but how much of the prompt was cached.
+
+    frame   replica, arrival_s, queue_s, ttft_s, engine_s, prompt_tokens, cached_tokens, output_tokens,
+            started_s, duration_s, phase; arrival_s to the engine's process, ttft_s and engine_s from then on,
+            front_s of it before its queue
+    """
+    frame = frame.with_columns(arrival_s=pl.col("arrival_s") + pl.col("front_s"), came_s="arrival_s")
+    frame = frame.sort("arrival_s", "started_s", "prompt_tokens", "output_tokens")
+    numbers = {name: frame[name].cast(pl.Float64).to_numpy() for name in frame.columns if name.endswith("_s")}
+    prompt = frame["prompt_tokens"].cast(pl.Int64).to_numpy()
+    cached = frame["cached_tokens"].fill_null(0).cast(pl.Int64).to_numpy()
+    return Requests(
+        replica=frame["replica"].rank("dense").cast(pl.Int64).to_numpy() - 1,
+        arrival=numbers["arrival_s"],
+        scheduled=numbers["arrival_s"] + numbers["queue_s"],
+        first=numbers["came_s"] + numbers["ttft_s"],
+        last=numbers["came_s"] + numbers["engine_s"],
+        prompt=prompt,
+        cached=np.clip(cached, 0, prompt - 1),
+        output=frame["output_tokens"].cast(pl.Int64).to_numpy(),
+        started=numbers["started_s"],
+        total=numbers["duration_s"],
+        is_before=(frame["phase"] == "baseline").fill_null(value=False).to_numpy(),
+        is_during=(frame["phase"] == "during").fill_null(value=False).to_numpy(),
+    )
+
+
+def with_inferred_cache(made: Requests, computed: Ints, minute: Ints, tokens: Floats, block: int) -> Requests:
+    """The requests with what of each prompt was computed, told from how long its prefill took.
+
+    computed  replica of an engine's counter, shape (m,); with minute, since the same origin as the requests'
+              times, and the tokens of prompt that it computed then
+    block     tokens a block holds: only whole blocks are cached
+
+    What a minute's prefills took together is so much a request and so much a computed token; the two by
+    robust least squares over replicas and minutes. Where the engine was slow for another reason, it is
+    taken for more computed: the replay then does not fit, and says so.
+    """
+    took = made.first - made.scheduled
+    frame = pl.DataFrame(
+        {"replica": made.replica, "minute": (made.first // 60).astype(np.int64), "took": took}
+    )
+    counted = pl.DataFrame({"replica": computed, "minute": minute, "tokens": tokens})
+    pairs = (
+        frame.group_by("replica", "minute", maintain_order=True)
+        .agg(pl.len().alias("count"), pl.col("took").sum())
+        .join(counted, on=["replica", "minute"], maintain_order="left")
+        .filter(pl.col("took") > 0)
+    )
+    if pairs.is_empty():
+        return made
+    weight = 1 / np.sqrt(pairs["took"].to_numpy())
+    rows = pairs.select("count", "tokens").to_numpy().astype(np.float64)
+    each, a_token = robust(rows * weight[:, None], pairs["took"].to_numpy() * weight)
+    if a_token <= 0:
+        return made
+    found = made.prompt - np.clip((took - each) / a_token, 1, made.prompt)
+    return replace(made, cached=np.clip(found // block * block, 0, made.prompt - 1).astype(np.int64))

@@ -1,0 +1,138 @@
+"""Factors put back to how they were before the incident, one at a time and together."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracemortem.replay.model import Model
+from tracemortem.replay.recorded import Bools, Floats, Ints, Requests
+
+_SEED = 1993  # the same input must give the same bytes
+_KINDS = 10  # requests of the baseline without which a length has nothing to go back to
+
+
+@dataclass(frozen=True)
+class World:
+    """Engines and the requests that come to them; rest: seconds of each latency that are not the engine's."""
+
+    model: Model
+    made: Requests
+    rest: Floats
+
+    def total_s(self) -> Floats:
+        """The latency that each request would have had."""
+        total: Floats = self.rest + self.model.times(self.made)[:, 2] - self.made.arrival
+        return total
+
+    def without(self, dropped: Bools) -> "World":
+        """The same, but some requests never came."""
+        return replace(self, made=self.made.only(~dropped), rest=self.rest[~dropped])
+
+
+def undone(world: World, names: Sequence[str], long_tokens: float) -> World:
+    """The world with these factors as they were before the incident."""
+    for name in names:
+        world = RESETS[name](world, long_tokens)
+    return world
+
+
+def _speed(world: World, _: float) -> World:
+    return replace(world, model=world.model.sound())
+
+
+def _cache(world: World, _: float) -> World:
+    """Of each length of prompt as much cached as before, the best served still the best served."""
+    made = world.made
+    share = made.cached / made.prompt
+    kind = np.log2(np.maximum(made.prompt, 1)).astype(np.int64)
+    cached = made.cached.copy()
+    for one in np.unique(kind[made.is_during]):
+        before, during = made.is_before & (kind == one), made.is_during & (kind == one)
+        if before.sum() >= _KINDS:
+            cached[during] = np.quantile(share[before], _ranks(share[during])) * made.prompt[during]
+    block = world.model.limits.block
+    cached[made.is_during] = cached[made.is_during] // block * block
+    return replace(world, made=replace(made, cached=np.clip(cached, 0, made.prompt - 1)))
+
+
+def _long(world: World, long_tokens: float) -> World:
+    """As many long prompts a minute as before."""
+    return _thinned(world, world.made.prompt >= long_tokens)
+
+
+def _traffic(world: World, _: float) -> World:
+    """As many requests a minute as before."""
+    return _thinned(world, np.ones(len(world.made.prompt), dtype=bool))
+
+
+def _outputs(world: World, _: float) -> World:
+    """Answers not longer than those of the same rank before."""
+    made = world.made
+    output = made.output.copy()
+    wanted = np.quantile(made.output[made.is_before], _ranks(made.output[made.is_during]))
+    output[made.is_during] = np.minimum(output[made.is_during], np.maximum(wanted, 1).astype(np.int64))
+    return replace(world, made=replace(made, output=output))
+
+
+def _mix(world: World, _: float) -> World:
+    """Requests as they were before, each drawn from the baseline; when they come stays."""
+    made = world.made
+    drawn = np.random.default_rng(_SEED).choice(np.flatnonzero(made.is_before), int(made.is_during.sum()))
+    prompt, cached, output = made.prompt.copy(), made.cached.copy(), made.output.copy()
+    for values in (prompt, cached, output):
+        values[made.is_during] = values[drawn]
+    return replace(world, made=replace(made, prompt=prompt, cached=cached, output=output))
+
+
+def _replicas(world: World, _: float) -> World:
+    """All the replicas that answered before, in turn."""
+    made = world.made
+    there = np.unique(made.replica[made.is_before])
+    replica = made.replica.copy()
+    replica[made.is_during] = there[np.arange(int(made.is_during.sum())) % len(there)]
+    return replace(world, made=replace(made, replica=replica))
+
+
+def _front(world: World, _: float) -> World:
+    """Time outside the engine as that of the same rank before."""
+    during = world.made.is_during
+    rest = world.rest.copy()
+    rest[during] = np.quantile(rest[world.made.is_before], _ranks(rest[during]))
+    return replace(world, rest=rest)
+
+
+RESETS: Mapping[str, Callable[[World, float], World]] = {
+    "speed": _speed,
+    "cache": _cache,
+    "long": _long,
+    "outputs": _outputs,
+    "mix": _mix,
+    "traffic": _traffic,
+    "replicas": _replicas,
+    "front": _front,
+}
+
+
+def _thinned(world: World, which: Bools) -> World:
+    """As many of these a second in the incident as in the baseline, evenly taken away."""
+    made = world.made
+    before, during = made.is_before & which, np.flatnonzero(made.is_during & which)
+    wanted = before.sum() / _span(made.started[made.is_before]) * _span(made.started[made.is_during])
+    dropped = np.zeros(len(which), dtype=bool)
+    if wanted < len(during):
+        share = wanted / len(during)
+        place = np.arange(len(during))
+        dropped[during[np.floor((place + 1) * share) == np.floor(place * share)]] = True
+    return world.without(dropped)
+
+
+def _span(times: Floats) -> float:
+    return max(float(np.ptp(times)), 1.0)
+
+
+def _ranks(values: Floats | Ints) -> Floats:
+    """Where each value stands among all, in (0, 1), those that are alike in order of arrival."""
+    ranks = np.empty(len(values))
+    ranks[np.argsort(values, kind="stable")] = (np.arange(len(values)) + 0.5) / len(values)
+    return ranks

@@ -1,0 +1,55 @@
+"""The sample incident, replayed: what goes without its cause, and what is said where that cannot be told."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tracemortem import pipeline
+from tracemortem.replay.resets import RESETS
+from tracemortem.settings import Settings
+
+pytestmark = pytest.mark.slow
+
+
+def replayed(inputs: Path, out: Path) -> tuple[dict, dict]:
+    pipeline.postmortem(Settings((str(inputs),), out=str(out)))
+    incidents = json.loads((out / "report.json").read_text(encoding="utf-8"))["incidents"]
+    [incident] = [incident for incident in incidents if incident["status"] == "confirmed"]
+    return incident["replay"], {cause["kind"]: cause["share"] for cause in incident["causes"]}
+
+
+@pytest.fixture(scope="module")
+def sample(repo_root, tmp_path_factory):
+    out = tmp_path_factory.mktemp("sample")
+    return *replayed(repo_root / "data_samples" / "seed_night", out), out
+
+
+def test_most_of_the_rise_goes_without_the_long_prompts(sample):
+    replay, shares, _ = sample
+    gone = {reset["name"]: reset["share"] for reset in replay["resets"]}
+    assert (replay["status"], tuple(gone)) == ("quantified", tuple(RESETS))
+    assert gone["long"] > 0.5 > max(gone["speed"], gone["front"], gone["outputs"])
+    assert shares["long_context_surge"]["value"] == gone["long"]
+    assert shares["memory_bandwidth_saturation"] == {"value": None, "low": None, "high": None}
+
+
+def test_the_report_says_what_undoing_shows_and_how_well_the_replay_agrees(sample):
+    replay, _, out = sample
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert replay["text"] in text
+    assert "| as many long prompts a minute as before |" in text
+
+
+def test_with_half_of_the_traces_no_replay_is_available(repo_root, tmp_path):
+    part = tmp_path / "in"
+    shutil.copytree(repo_root / "data_samples" / "seed_night", part)
+    for file in (part / "otel").iterdir():
+        lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
+        file.write_bytes(gzip.compress(b"".join(lines[::2])))
+    replay, shares = replayed(part, tmp_path / "out")
+    assert (replay["status"], replay["resets"]) == ("not_available", [])
+    assert "are not recorded" in replay["text"]
+    assert {tuple(share.values()) for share in shares.values()} == {(None, None, None)}
