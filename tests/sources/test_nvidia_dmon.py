@@ -73,10 +73,11 @@ def test_date_and_time_are_those_of_the_zone_told_and_what_has_no_field_is_kept(
     ]
 
 
-def test_a_row_of_nothing_but_dashes_is_no_record_and_yet_part_of_its_tick():
+def test_a_row_of_nothing_but_dashes_is_a_reject_and_yet_part_of_its_tick():
     idle = PMON.replace("    90    10", "     -     -")
     batch = one(idle + PMON)
-    assert (batch.records, batch.stored) == (1, 1)
+    assert (batch.records, batch.stored) == (6, 1)
+    assert batch.rejects["reason"].to_list() == ["no number in it"] * 5
     assert samples(batch)["at"].unique().to_list() == [AT + timedelta(seconds=1)]
 
 
@@ -88,7 +89,7 @@ def test_a_column_may_have_any_name(column: str):
 
 def test_a_process_keeps_its_command_blanks_and_all():
     batch = one(PMON)
-    assert (batch.records, batch.rejects.height) == (1, 0)
+    assert (batch.records, batch.rejects["line"].to_list()) == (3, [4, 5])
     assert samples(batch).select("name", "value", "field").rows() == [
         ("nvidia_smi.pmon.mem", 10.0, None),
         ("nvidia_smi.pmon.sm", 90.0, None),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tracemortem.errors import InputError
-from tracemortem.sources import refused
+from tracemortem.sources import recognise_metrics, recognise_traces, refused
 from tracemortem.sources.find import survey
 
 SAMPLES = [(kind.name, sample) for kind in refused.kinds() for sample in kind.samples]
@@ -50,6 +50,16 @@ def test_a_log_that_a_format_reads_is_read_whatever_its_first_line_is(tmp_path: 
     log.write_text(failed + 3 * line, encoding="utf-8")
     (found,) = survey([str(log)])
     assert (found.kind, found.format) == ("access_log", "nginx_combined")
+
+
+def test_what_a_reader_would_take_is_asked_early_and_nothing_else_is() -> None:
+    def is_taken(sample: str) -> bool:
+        lines = [line for line in sample.splitlines() if line]
+        return bool(recognise_metrics.tell(lines, sample) or recognise_traces.tell(sample))
+
+    assert {name for name, sample in SAMPLES if is_taken(sample)} == {
+        kind.name for kind in refused.kinds() if kind.is_early
+    }
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not beside this checkout")

@@ -20,13 +20,11 @@ class Table:
 
     header      the last one; "": none yet
     is_counted  whether rows had their time told by the clock
-    idle        rows of the block that say that there is nothing to say: they are no records
     """
 
     clock: Clock
     header: str = ""
     is_counted: bool = False
-    idle: int = 0
     _catalogue: Catalogue = field(default_factory=Catalogue)
     _rounds: Rounds = field(default_factory=Rounds)
     _owners: dict[str, int] = field(default_factory=dict)
@@ -53,7 +51,6 @@ class Table:
         if lines.height:
             self.header = lines["header"][-1]
         lines = lines.filter("is_record").with_columns(change=pl.col("header").rle_id())
-        self.idle = 0
         found: list[Points] = []
         refused = [pl.DataFrame(schema=dict(REJECTS))]
         # the same header comes again every few rows, or with each: only a change begins anew
@@ -64,10 +61,8 @@ class Table:
         rejects = pl.concat(refused)
         source = self.clock.source if self.is_counted else ""
         rows = points.rows(found, self._catalogue)
-        records = lines.height - self.idle
-        return Batch(
-            rows, rejects, records, block.bytes_read, records - rejects.height, source, self._rounds.count
-        )
+        stored = lines.height - rejects.height
+        return Batch(rows, rejects, lines.height, block.bytes_read, stored, source, self._rounds.count)
 
 
 # the rows under one header (columns line, text) as points, and those that are rejects (line, text, reason)

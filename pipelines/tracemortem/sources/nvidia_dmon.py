@@ -36,8 +36,8 @@ def read(stream: BinaryIO, clock: Clock) -> Iterator[Batch]:
     clock   its zone is that of Date and Time (option -o DT); without them it tells the times of the ticks,
             and a tick ends where a GPU, or a process on it, comes again
 
-    `-` gives no sample, and a row of nothing else (no process there, or none that was measured) is no record.
-    Headers, which come again, and the lines of units below them are none either.
+    `-` gives no sample, and a row in which no number stands (no process there, or none that was measured) is
+    a reject. Headers, which come again, and the lines of units below them are no records.
     """
     return headed.read(stream, clock, _marked, _section)
 
@@ -69,9 +69,6 @@ def _section(lines: pl.DataFrame, header: str, table: Table) -> tuple[list[Point
     owners = [name for name in (_PROCESS if is_process else _GPU) if name in names]
     rows = _placed(rows.filter(is_row), names, owners, table)
     figures = [name for name in names if name not in {*owners, *_STAMPED}]
-    is_idle = pl.all_horizontal(pl.lit(True), *(pl.col(_cell(name)) == "-" for name in figures))
-    table.idle += rows.filter(is_idle).height  # after they were placed: a tick of nothing else is one too
-    rows = rows.filter(~is_idle)
     untimed, rows = rows.filter(pl.col("at").is_null()), rows.filter(pl.col("at").is_not_null())
     found: list[Points] = []
     for of_owner in rows.partition_by([_cell(name) for name in owners], maintain_order=True):

@@ -78,8 +78,9 @@ def _recognised(head: bytes) -> Recognised:
     if not lines:
         return _BLANK
     text = "\n".join(lines)
-    if told := recognise_metrics.tell(lines, text):
-        return Recognised(*told)
+    told = recognise_metrics.tell(lines, text)
+    if known := _known(text, is_early=True) or (told and Recognised(*told)):
+        return known
     if _JSON_BEGINS.match(text) and not _SAMPLE.fullmatch(lines[0]):
         told = recognise_traces.tell(text)
         return Recognised(*told) if told else _json(lines, text)
@@ -158,9 +159,9 @@ def _json(lines: list[str], text: str) -> Recognised:
     )
 
 
-def _known(text: str) -> Recognised | None:
-    """What no reader takes and is known nevertheless: skipped, unless an access-log format reads it."""
-    told = refused.told(text)
+def _known(text: str, *, is_early: bool = False) -> Recognised | None:
+    """What is read by none and is known nevertheless: skipped, unless an access-log format reads it."""
+    told = refused.told(text, is_early=is_early)
     return Recognised("text", told.name, told.what, told.fix) if told else None
 
 

@@ -9,9 +9,7 @@ from tracemortem.sources import dcgmi, netstat, nvidia_csv, nvidia_dmon, nvidia_
 _FIRST = 20
 _BEGINNING = 8192  # characters in which an answer says what it is
 _ANSWER = re.compile(r'"resultType"\s*:\s*"(?:matrix|vector|scalar)"')
-_ERROR = re.compile(r'\A\s*\{\s*"status"\s*:\s*"error"(?=.*"error(?:Type)?"\s*:)', re.DOTALL)
 _EXPORT = re.compile(r'\A\{"metric":\{[^\n]*?\},"values":\[')
-_SERIES = re.compile(r'\A\{"__name__":"[^\n]*"\}$', re.MULTILINE)
 _QUERIED = (re.compile(nvidia_csv.HEADER), re.compile(nvidia_csv.PROPERTY))
 _NETSTAT = re.compile(netstat.BEGINS)
 _EVENTS = re.compile(r'\A\s*[{\[].*?"(?:involvedObject|regarding)"\s*:\s*\{', re.DOTALL)
@@ -19,68 +17,17 @@ _DMON = re.compile(dcgmi.HEADER)
 
 
 class Told(NamedTuple):
-    """As `Recognised`: kind, format, reason, fix."""
+    """As `Recognised`: kind, format, reason."""
 
     kind: str
     format: str
     reason: str
-    fix: str = ""
 
 
 _OF_TEXT: Sequence[tuple[re.Pattern[str], Told]] = (
     (_ANSWER, Told("metrics_json", "prometheus_json", "an answer of the Prometheus API")),
-    (
-        _ERROR,
-        Told(
-            "skipped",
-            "prometheus_json",
-            "an answer of the Prometheus API that says nothing but that it failed",
-            "ask again, for a shorter stretch or fewer series",
-        ),
-    ),
     (_EVENTS, Told("events", "kubernetes_events", "JSON of Kubernetes events")),
     (_EXPORT, Told("metrics_json", "victoriametrics_export", "JSON lines with metric, values, timestamps")),
-    (
-        _SERIES,
-        Told(
-            "skipped",
-            "tsdb_series",
-            "names of series without samples (promtool tsdb dump --format=series)",
-            "dump it without --format",
-        ),
-    ),
-)
-_TSDB = re.compile(r'\A\s*\{\s*(?:"version"\s*:\s*\d+,\s*)?"ulid"\s*:')
-_CAPTURE = re.compile(r"^# nvidia_gpu_exporter GPU capture$", re.MULTILINE)
-_COUNTERS = re.compile(r"^(?:DCGM|dcgm)_\w+,\s*(?:gauge|counter|label|histogram)\b", re.MULTILINE)
-_REFUSED: Sequence[tuple[re.Pattern[str], Told]] = (
-    (
-        _TSDB,
-        Told(
-            "skipped",
-            "tsdb_block",
-            "part of a block of Prometheus' own database",
-            "promtool tsdb dump FOLDER",
-        ),
-    ),
-    (
-        _CAPTURE,
-        Told(
-            "skipped",
-            "nvidia_gpu_capture",
-            "a capture of nvidia_gpu_exporter, what many commands printed in one file",
-            "save what nvidia-smi --query-gpu or -q printed to a file of its own",
-        ),
-    ),
-    (
-        _COUNTERS,
-        Told(
-            "skipped",
-            "dcgm_counters",
-            "the list of fields that dcgm-exporter is to give, not what it gave",
-            "save its page of metrics, or ask Prometheus for them",
-        ),
-    ),
 )
 _OF_LINE: Sequence[tuple[Callable[[str], object], Told]] = (
     (
@@ -104,7 +51,7 @@ _OF_LINE: Sequence[tuple[Callable[[str], object], Told]] = (
 def tell(lines: Sequence[str], text: str) -> Told | None:
     """What these first lines (none blank; text: they in one) are; None where others are to say."""
     beginning = text[:_BEGINNING]
-    for pattern, told in (*_OF_TEXT, *_REFUSED):
+    for pattern, told in _OF_TEXT:
         if pattern.search(beginning):
             return told
     if "," in lines[0] and all(pattern.search(lines[0]) for pattern in _QUERIED):

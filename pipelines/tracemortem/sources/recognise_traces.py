@@ -11,13 +11,11 @@ _JAEGER = (
     re.compile(r'"spanID"\s*:\s*"'),
     re.compile(r'"operationName"\s*:'),
 )
-_DOMAIN = (re.compile(r'"spans?"\s*:|"spanId"'), re.compile(r'"operationName"\s*:'), re.compile(r'"traceId'))
 _ZIPKIN = (
     re.compile(r'"traceId"\s*:\s*"[0-9a-fA-F]{1,32}"'),
     re.compile(r'"id"\s*:\s*"[0-9a-fA-F]{1,16}"'),
     re.compile(r'"(?:localEndpoint|remoteEndpoint|timestamp)"\s*:'),
 )
-_OLD_ZIPKIN = re.compile(r'"(?:binaryAnnotations|binary_annotations)"\s*:')
 _OTLP = re.compile(r'"(?:scopeSpans|resourceSpans|scope_spans|batches|instrumentationLibrarySpans)"\s*:')
 
 
@@ -28,14 +26,8 @@ def tell(text: str) -> Told | None:
         return None
     if all(pattern.search(beginning) for pattern in _JAEGER):
         return Told("spans", "jaeger_json", "JSON of Jaeger: spans with traceID, spanID and operationName")
-    if _OLD_ZIPKIN.search(beginning):
-        why = "spans of Zipkin's version 1, whose times stand in annotations"
-        return Told("skipped", "zipkin_v1", why, "ask for version 2: /api/v2/traces")
     if all(pattern.search(beginning) for pattern in _ZIPKIN):
         return Told(
             "spans", "zipkin_json", "JSON of Zipkin: spans with traceId, id and an endpoint or a time"
         )
-    if all(pattern.search(beginning) for pattern in _DOMAIN):
-        why = "spans as Jaeger stores or sends them, not as its API answers"
-        return Told("skipped", "jaeger_storage", why, "download the traces from its UI, or /api/traces")
     return None

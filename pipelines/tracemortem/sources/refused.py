@@ -7,23 +7,25 @@ from functools import cache
 
 from tracemortem import declared, folders
 
-_BEGINNING = 8192  # characters in which a file says what it is
+_BEGINNING = 65536  # characters in which a file says what it is: a first span may carry long texts
 
 
 @dataclass(frozen=True)
 class Refused:
-    """One kind of file, as refused.yaml tells it."""
+    """One kind of file, as refused.yaml tells it. is_early: it looks like what readers take."""
 
     name: str
     begins: re.Pattern[str]
     what: str
     fix: str
     samples: tuple[str, ...]
+    is_early: bool
 
 
-def told(text: str) -> Refused | None:
-    """The first kind that a file with these first lines is of."""
-    return next((kind for kind in kinds() if kind.begins.search(text[:_BEGINNING])), None)
+def told(text: str, *, is_early: bool) -> Refused | None:
+    """The first kind that a file with these first lines is of, among those asked early or the others."""
+    asked = (kind for kind in kinds() if kind.is_early == is_early)
+    return next((kind for kind in asked if kind.begins.search(text[:_BEGINNING])), None)
 
 
 @cache
@@ -37,6 +39,7 @@ def kinds() -> Sequence[Refused]:
             entry["what"],
             entry["fix"],
             tuple(entry["samples"]),
+            entry.get("asked") == "early",
         )
         for name, entry in table.items()
     ]
