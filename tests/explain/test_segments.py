@@ -150,6 +150,20 @@ def test_who_brought_the_load_is_a_culprit_though_all_are_slow_alike():
     assert found.work_share_before < 0.2
 
 
+def test_who_grew_while_another_shrank_is_no_culprit_beside_the_one_who_brought_the_load():
+    draw = np.random.default_rng(8)
+    usual = [f"t{at}" for at in range(10)]
+    tenant = np.concatenate(
+        [np.full(3500, "batch"), np.full(900, "t0"), draw.choice(usual[1:], 1100), draw.choice(usual, 4000)]
+    )
+    is_during = np.arange(tenant.size) < 5500
+    values = {"tenant": tenant, "path": np.full(tenant.size, "/chat")}
+    found = segments(
+        counted(values, draw.random(tenant.size) < 0.5, is_during, np.ones(tenant.size), draw), SETTINGS
+    )
+    assert told(found) == [("culprit", "load", {"tenant": "batch"})]
+
+
 def test_without_more_work_than_usual_nobody_is_a_culprit():
     def of(draw: np.random.Generator, has: Attributes) -> np.ndarray:
         has["tenant"][:1500] = "t9"

@@ -124,7 +124,11 @@ def slow(known: Kinds, looked: Looked, settings: Mapping[str, float]) -> Iterabl
 
 
 def load(known: Kinds, looked: Looked, scale: float, settings: Mapping[str, float]) -> Iterable[int]:
-    """The patterns that brought the rise of the work, each still so without those before it."""
+    """The patterns that brought the rise of the work, each still so without those before it.
+
+    Where what is left without those before brought no more than is usual, the rise is told: that one of the
+    rest grew while another shrank is nobody's fault.
+    """
     usual = looked.total[4] * scale
     excess = looked.total[2] - usual
     if looked.total[2] < settings["culprit_rise"] * usual:
@@ -156,6 +160,9 @@ def load(known: Kinds, looked: Looked, scale: float, settings: Mapping[str, floa
     left = np.ones(len(known.has), np.bool_)
     kept = 0
     for at in order:
+        untold = known.counts[left, 2].sum() - known.counts[left, 4].sum() * scale
+        if untold < settings["culprit_share"] * excess:
+            return
         member = looked.member(known, at) & left
         own = (known.counts[member, 2].sum() - known.counts[member, 4].sum() * scale) / excess
         if own >= settings["culprit_share"] and own >= settings["culprit_lift"] * before[at]:
