@@ -169,8 +169,9 @@ def test_every_dependency_is_justified(repo_root, declared):
     assert set(re.findall(r"^\| ([a-z0-9-]+) \|", section, re.MULTILINE)) - {"package"} == declared
 
 
-def test_the_command_line_starts_without_loading_prefect(repo_root):
-    asked = "import sys, tracemortem.cli; print([m for m in sys.modules if m.split('.')[0] == 'prefect'])"
+def loaded_by(repo_root, statement, tops):
+    """Which of the modules named are loaded when a new process has run the statement."""
+    asked = f"import sys; {statement}; print(*sorted({tops!r} & sys.modules.keys()))"
     answer = subprocess.run(
         [sys.executable, "-c", asked],
         env={**os.environ, "PYTHONPATH": str(repo_root / "pipelines")},
@@ -178,4 +179,13 @@ def test_the_command_line_starts_without_loading_prefect(repo_root):
         text=True,
         check=True,
     )
-    assert answer.stdout == "[]\n"
+    return answer.stdout.split()
+
+
+def test_the_command_line_starts_without_loading_prefect(repo_root):
+    assert loaded_by(repo_root, "import tracemortem.cli", {"prefect"}) == []
+
+
+def test_loading_waits_for_no_package_that_only_some_kinds_of_file_need(repo_root):
+    dear = {"numba", "pydantic", "pyarrow.compute", "google.protobuf", "rich", "plotly", "scipy"}
+    assert loaded_by(repo_root, "import tracemortem.steps.load", dear) == []

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import orjson
-from rich.console import Console
-from rich.filesize import decimal
-from rich.progress import BarColumn, Progress, TextColumn
+
+if TYPE_CHECKING:  # who draws no bar does not wait for what draws them
+    from rich.console import Console
+    from rich.progress import Progress
 
 _LABEL = 22  # characters of a path or stage that are shown
 
@@ -42,18 +43,26 @@ class Silence:
         """Nothing is shown."""
 
 
+def _stderr() -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
 @dataclass
 class Bars:
     """A bar a file or stage on stderr, with bytes and rows a second; it fits a terminal of 80 columns."""
 
-    console: Console = field(default_factory=lambda: Console(stderr=True))
-    bar: Progress | None = None
+    console: "Console" = field(default_factory=_stderr)
+    bar: "Progress | None" = None
     rows: int = 0
     consumed: int = 0
     began: float = 0.0
 
     def begin(self, label: str, total_bytes: int | None) -> None:
         """A new bar; it pulses if the size is not known."""
+        from rich.progress import BarColumn, Progress, TextColumn
+
         self.rows, self.consumed, self.began = 0, 0, time.monotonic()
         # one a stage: started anew, a bar would draw all that came before it once more
         self.bar = Progress(
@@ -70,6 +79,8 @@ class Bars:
 
     def advance(self, consumed: int, rows: int) -> None:
         """The bar grows."""
+        from rich.filesize import decimal
+
         if self.bar is not None:
             self.rows += rows
             self.consumed += consumed

@@ -8,9 +8,9 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from tracemortem.sources.attributes import Positions
 from tracemortem.sources.blocks import BLOCK, LONGEST
 
+_Positions = npt.NDArray[np.int64]
 _QUOTE, _LINE_END = 0x22, 0x0A
 _STEP = np.zeros(256, dtype=np.int8)
 _STEP[[0x7B, 0x5B]] = 1  # { [
@@ -132,7 +132,7 @@ def _junk(between: bytes, last_line: int, end: int) -> Iterator[Element]:
             yield Element(number, text[:_SHOWN], end, "not JSON")
 
 
-def _edges(chunk: bytes, state: _State, depth: int) -> tuple[Positions, list[tuple[int, bool]]]:
+def _edges(chunk: bytes, state: _State, depth: int) -> tuple[_Positions, list[tuple[int, bool]]]:
     """Where lines end, and where elements begin (True) and end: the place behind the last bracket."""
     plain = b"_" + chunk[1:] if state.is_escaped else chunk
     if b"\\" in plain:
@@ -154,18 +154,18 @@ def _edges(chunk: bytes, state: _State, depth: int) -> tuple[Positions, list[tup
     return line_ends, list(zip((at + is_end)[is_edge].tolist(), is_start[is_edge].tolist(), strict=True))
 
 
-def _renewals(text: npt.NDArray[np.uint8], line_ends: Positions, state: _State) -> Positions:
+def _renewals(text: npt.NDArray[np.uint8], line_ends: _Positions, state: _State) -> _Positions:
     """The ends (-1: that of the chunk before) of lines that one follows which begins with a bracket."""
     ends = np.concatenate(([-1], line_ends)) if state.is_at_line else line_ends
     state.is_at_line = bool(text[-1] == _LINE_END)
     ends = ends[ends < len(text) - 1]
-    found: Positions = ends[_STEP[text[ends + 1]] > 0]
+    found: _Positions = ends[_STEP[text[ends + 1]] > 0]
     return found
 
 
 def _levels(
-    steps: Positions, at: Positions, line_ends: Positions, renewed: Positions, state: _State
-) -> Positions:
+    steps: _Positions, at: _Positions, line_ends: _Positions, renewed: _Positions, state: _State
+) -> _Positions:
     """How deep the text is behind each bracket; the state becomes that at the end of the chunk."""
     level = np.concatenate(([state.depth], state.depth + np.cumsum(steps, dtype=np.int64)))
     brackets = np.searchsorted(at, line_ends)  # before each line end

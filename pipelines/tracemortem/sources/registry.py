@@ -10,16 +10,7 @@ from typing import BinaryIO
 import polars as pl
 
 from tracemortem.errors import SettingError
-from tracemortem.sources import (
-    clocked,
-    declared_formats,
-    events,
-    lines,
-    otlp,
-    otlp_documents,
-    otlp_proto,
-    trace_documents,
-)
+from tracemortem.sources import clocked, events, lines
 from tracemortem.sources.batch import Batch
 from tracemortem.sources.clock import Clock, Told, clock
 from tracemortem.sources.find import Found
@@ -27,16 +18,22 @@ from tracemortem.sources.lines import TextFormat
 from tracemortem.sources.opened import opened
 
 _ANY_DAY = datetime(2026, 2, 3, tzinfo=UTC)  # from which times are counted to learn how far they go
-_READERS: Mapping[str, Callable[[BinaryIO], Iterator[Batch]]] = {
-    "otlp_json_lines": otlp.read,
-    "otlp_json_documents": otlp_documents.read,
-    "otlp_protobuf": otlp_proto.read,
-    "otlp_framed": otlp_proto.read,
-    "otlp_protobuf_bare": otlp_proto.read_bare,
-    "jaeger_json": trace_documents.read_jaeger,
-    "zipkin_json": trace_documents.read_zipkin,
-    "events_json_lines": events.read,
-}
+
+
+@cache
+def _readers_of_otlp() -> Mapping[str, Callable[[BinaryIO], Iterator[Batch]]]:
+    """Those that make OTLP of what they read: for files of other kinds their imports cost 0.2 CPU s."""
+    from tracemortem.sources import otlp, otlp_documents, otlp_proto, trace_documents
+
+    return {
+        "otlp_json_lines": otlp.read,
+        "otlp_json_documents": otlp_documents.read,
+        "otlp_protobuf": otlp_proto.read,
+        "otlp_framed": otlp_proto.read,
+        "otlp_protobuf_bare": otlp_proto.read_bare,
+        "jaeger_json": trace_documents.read_jaeger,
+        "zipkin_json": trace_documents.read_zipkin,
+    }
 
 
 @dataclass(frozen=True)
@@ -64,10 +61,12 @@ def batches(stream: BinaryIO, found: Found, told: Told) -> Iterator[Batch]:
     if found.format in clocked.READERS:
         at = replace(clock(found.path, told), rounds=cache(lambda: _rounds(found)))
         yield from clocked.READERS[found.format](stream, at)
-    elif found.format in _READERS:
-        yield from _READERS[found.format](stream)
+    elif found.format == "events_json_lines":
+        yield from events.read(stream)
     elif found.text_format is not None:
         yield from lines.read(stream, found.text_format, _begun(found, found.text_format, told))
+    elif found.kind in {"otlp", "spans"}:
+        yield from _readers_of_otlp()[found.format](stream)
 
 
 def _rounds(found: Found) -> int:
@@ -103,6 +102,8 @@ def own_formats(folder: Path) -> tuple[TextFormat, ...]:
 
     raises   DefinitionError for a faulty one, SettingError if there is none
     """
+    from tracemortem.sources import declared_formats
+
     found = declared_formats.load(folder, {one.name for one in known()}, is_own=True)
     if not found:
         raise SettingError(
@@ -116,6 +117,8 @@ def own_formats(folder: Path) -> tuple[TextFormat, ...]:
 
 def known(own: Sequence[TextFormat] = ()) -> tuple[Known, ...]:
     """Every format that is read, for `tracemortem formats`. own: those of the user, besides."""
+    from tracemortem.sources import declared_formats
+
     return (
         Known(
             "otlp_json_lines",

@@ -26,7 +26,7 @@ def declared(sql: Path) -> dict[str, Table]:
 
     raises   DefinitionError if a file does not make the table its path names, or documents other columns
     """
-    tables = {}
+    found: dict[Path, header.Header] = {}
     with engine.connect(None) as con:
         for schema in SCHEMAS:
             con.execute(f"create schema {schema}")
@@ -34,17 +34,24 @@ def declared(sql: Path) -> dict[str, Table]:
                 about = header.read_table(path)
                 try:
                     con.execute(about.body)
-                    types = _types(con)[about.name]
-                except (duckdb.Error, KeyError) as error:
-                    raise DefinitionError(
-                        f"{path.name} does not create {about.name}",
-                        where=str(path),
-                        why=engine.first_line(error),
-                        fix=f"write `create table if not exists {about.name} (...)`",
-                    ) from error
-                header.compare(about, list(types))
-                tables[about.name] = Table(about.name, about, types)
-    return tables
+                except duckdb.Error as error:
+                    raise _uncreated(about, path, engine.first_line(error)) from error
+                found[path] = about
+        types = _types(con)
+    for path, about in found.items():
+        if about.name not in types:
+            raise _uncreated(about, path, "it creates another")
+        header.compare(about, list(types[about.name]))
+    return {about.name: Table(about.name, about, types[about.name]) for about in found.values()}
+
+
+def _uncreated(about: header.Header, path: Path, why: str) -> DefinitionError:
+    return DefinitionError(
+        f"{path.name} does not create {about.name}",
+        where=str(path),
+        why=why,
+        fix=f"write `create table if not exists {about.name} (...)`",
+    )
 
 
 def create(con: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], path: Path) -> None:
