@@ -5,6 +5,7 @@ python tests/corpus/judged.py CORPUS [PAGE]    a line a file on stdout; the tabl
 The table names formats and counts; of what stands in the files it repeats nothing.
 """
 
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -27,6 +28,17 @@ FAMILIES = (
     "llm_traces",
     "access_logs",
 )
+# format -> what README.md calls it; every other one is of access logs
+_GROUPS = {
+    **dict.fromkeys(("otlp_json_lines", "otlp_json_documents", "otlp_protobuf_bare"), "OTLP"),
+    **dict.fromkeys(("jaeger_json", "zipkin_json"), "Jaeger and Zipkin"),
+    **dict.fromkeys(("prometheus_text", "tsdb_dump"), "Prometheus text and dumps"),
+    **dict.fromkeys(("nvidia_smi_csv", "nvidia_smi_xml"), "`nvidia-smi`"),
+    **dict.fromkeys(
+        ("azure_llm_trace", "vllm_bench", "llmservingsim_workload", "mooncake_trace", "splitwise_trace"),
+        "request traces",
+    ),
+}
 HEAD = """# Real files, and what becomes of them
 
 `make corpus` runs every file of a collection of public telemetry files through recognition and reading, and
@@ -102,6 +114,23 @@ def page(seen: Iterable[Judged]) -> str:
     lines += ["\n## Refused\n", "| of | what is said | files |", "|---|---|--:|"]
     lines += [f"| {family} | {sentence} | {count:,} |" for (family, sentence), count in refused.items()]
     return "\n".join(lines) + "\n"
+
+
+def summary(page: str) -> str:
+    """The sentence that README.md has of the page."""
+    files, read, refused = re.findall(r"[\d,]+(?= files, of which| are read| are refused)", page)
+    of: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for form, *numbers in re.findall(
+        r"^\| \w+ \| (\w+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", page, re.MULTILINE
+    ):
+        for place, number in enumerate(numbers):
+            of[_GROUPS.get(form, "access logs")][place] += int(number.replace(",", ""))
+    groups = "; ".join(
+        f"{name}: {count:,} files, {rows:,} rows, {rejects:,} rejects"
+        for name, (count, rows, rejects) in sorted(of.items(), key=lambda one: -one[1][0])
+    )
+    refusing = f"{read} are read and {refused} are refused with a sentence"
+    return f"Of {files} real files, {refusing}. Read were {groups}."
 
 
 def _kind(file: Judged) -> str:

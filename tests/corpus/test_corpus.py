@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from corpus.judged import FAMILIES, Judged, files, judge, page
+from corpus.judged import FAMILIES, Judged, files, judge, page, summary
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 
@@ -52,3 +52,23 @@ def test_the_table_counts_by_format_and_quotes_nothing_of_the_files():
         "| otlp | text of no known format | 2 |",
         "| otlp | taken for otlp_json_lines, but none of its records can be read | 1 |",
     ]
+
+
+def test_the_readme_says_what_the_page_counts(repo_root: Path):
+    said = " ".join((repo_root / "README.md").read_text(encoding="utf-8").split())
+    assert summary((repo_root / "docs" / "corpus.md").read_text(encoding="utf-8")) in said
+
+
+def test_the_summary_adds_up_what_is_called_alike():
+    table = page(
+        [
+            Judged("otlp", "a", "otlp_json_lines", 1200, 3, 1203),
+            Judged("jaeger", "b", "otlp_json_documents", 1, 1, 2),
+            Judged("access_logs", "c", "nginx_main", 5, 0, 5),
+            Judged("access_logs", "d", "", sentence="text of no known format"),
+        ]
+    )
+    assert summary(table) == (
+        "Of 4 real files, 3 are read and 1 are refused with a sentence. "
+        "Read were OTLP: 2 files, 1,201 rows, 4 rejects; access logs: 1 files, 5 rows, 0 rejects."
+    )

@@ -12,6 +12,7 @@ HEAD = 64 << 10
 _RECOMPRESS = "decompress it first, or compress it with gzip or zstd"
 _NESTED = f"a file compressed more than {DEEPEST} times over"
 _TEXT = "save it as UTF-8 text"
+_TSDB = "promtool tsdb dump FOLDER, of the folder that holds all blocks"
 
 # (offset, bytes) -> what it is, what to do
 _MAGIC: tuple[tuple[int, bytes, str, str], ...] = (
@@ -28,6 +29,9 @@ _MAGIC: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"GIF8", "a GIF picture", "give the data behind the picture"),
     (0, b"%PDF", "a PDF document", "give the data behind the document"),
     (0, b"PAR1", "a Parquet file", "export it as the text it was made from"),
+    (0, b"\xba\xaa\xd7\x00", "the index of a block of Prometheus' own database", _TSDB),
+    (0, b"\x85\xbd\x40\xdd", "samples of Prometheus' own database", _TSDB),
+    (0, b"\x01\x30\xba\x30", "a list of what was deleted from Prometheus' own database", _TSDB),
     (8, b"DUCK", "a DuckDB file", "give the recordings it was made from, or read it with --db"),
     (0, b"SQLite format 3", "an SQLite file", "export what is in it as text"),
     (0, b"\x7fELF", "a program", "leave it out"),
