@@ -1,7 +1,8 @@
 -- One row per incident: what did the engines say of themselves?
 --
 -- incident_id                    -          incident
--- covered_ratio                  ratio 0-1  minutes of the window with engine metrics
+-- covered_ratio                  ratio 0-1  minutes of the window with engine metrics, over as many replicas
+--                                           as usually had some in the baseline
 -- kv_cache_usage_ratio           ratio 0-1  KV cache blocks in use, highest replica, mean over minutes
 -- kv_cache_usage_ratio_before    ratio 0-1  the same in the baseline
 -- preemptions_per_minute         1/min      requests preempted a minute, over all replicas
@@ -31,6 +32,7 @@ with fleet as (
     select
         minute,
         service,
+        count(*) as replicas,
         max(kv_cache_usage_ratio) as kv_cache_usage_ratio,
         steady_sum(preemptions) as preemptions,
         steady_sum(waiting_requests) as waiting_requests,
@@ -58,12 +60,22 @@ measured as (
             phase.service = fleet.service
             and phase.from_at <= fleet.minute
             and phase.to_at > fleet.minute
+),
+
+usual as (
+    select
+        incident_id,
+        coalesce(median(replicas) filter (where phase = 'baseline'), max(replicas)) as replicas
+    from measured
+    group by incident_id
 )
 
 select
-    incident_id,
-    count(distinct minute) filter (where phase = 'during')
-    / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0) as covered_ratio,
+    measured.incident_id,
+    sum(least(measured.replicas, usual.replicas)) filter (where phase = 'during')
+    / nullif(
+        ceil(any_value(phase_minutes) filter (where phase = 'during')) * any_value(usual.replicas), 0
+    ) as covered_ratio,
     steady_avg(case when phase = 'during' then kv_cache_usage_ratio end) as kv_cache_usage_ratio,
     steady_avg(case when phase = 'baseline' then kv_cache_usage_ratio end) as kv_cache_usage_ratio_before,
     steady_avg(case when phase = 'during' then preemptions end) as preemptions_per_minute,
@@ -89,4 +101,5 @@ select
     steady_avg(case when phase = 'during' then block_changes end) / 60 as block_changes_per_s,
     steady_avg(case when phase = 'baseline' then block_changes end) / 60 as block_changes_per_s_before
 from measured
-group by incident_id
+inner join usual on measured.incident_id = usual.incident_id
+group by measured.incident_id

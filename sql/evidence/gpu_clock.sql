@@ -1,8 +1,8 @@
 -- One row per incident: did a GPU of the service's machines run slower?
 --
 -- incident_id           -          incident
--- covered_ratio         ratio 0-1  minutes of the window with SM clocks
--- worst_clock_ratio     ratio 0-1  SM clock during over before, of the GPU that lost most
+-- covered_ratio         ratio 0-1  minutes of the window with SM clocks, over all GPUs seen before or during
+-- worst_clock_ratio     ratio 0-1  SM clock during over before, while at work, of the GPU that lost most
 -- throttled_rise        ratio 0-1  rise of the share of scrapes with a heat or hardware brake, of the GPU
 --                                  where it rose most
 -- gpu_temp_c            C          GPU temperature, highest
@@ -31,17 +31,19 @@ by_gpu as (
         incident_id,
         host,
         gpu,
-        steady_avg(case when phase = 'during' then sm_clock_mhz end)
-        / nullif(steady_avg(case when phase = 'baseline' then sm_clock_mhz end), 0) as clock_ratio,
+        steady_avg(case when phase = 'during' then working_clock_mhz end)
+        / nullif(steady_avg(case when phase = 'baseline' then working_clock_mhz end), 0) as clock_ratio,
         steady_avg(case when phase = 'during' then throttled_ratio end) as throttled_ratio,
         steady_avg(case when phase = 'baseline' then throttled_ratio end) as throttled_ratio_before
     from measured
+    where phase in ('baseline', 'during')
     group by incident_id, host, gpu
 ),
 
 worst as (
     select
         incident_id,
+        count(*) as gpus,
         min(clock_ratio) as worst_clock_ratio,
         max(throttled_ratio - coalesce(throttled_ratio_before, 0)) as throttled_rise
     from by_gpu
@@ -50,11 +52,12 @@ worst as (
 
 select
     measured.incident_id,
-    count(distinct measured.minute) filter (
-        where measured.phase = 'during' and measured.sm_clock_mhz is not null
-    )
-    / nullif(ceil(any_value(measured.phase_minutes) filter (where measured.phase = 'during')), 0)
-        as covered_ratio,
+    count(measured.sm_clock_mhz) filter (where measured.phase = 'during')
+    / nullif(
+        ceil(any_value(measured.phase_minutes) filter (where measured.phase = 'during'))
+        * any_value(worst.gpus),
+        0
+    ) as covered_ratio,
     any_value(worst.worst_clock_ratio) as worst_clock_ratio,
     any_value(worst.throttled_rise) as throttled_rise,
     max(measured.gpu_temp_c) filter (where measured.phase = 'during') as gpu_temp_c,

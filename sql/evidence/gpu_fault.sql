@@ -1,7 +1,7 @@
 -- One row per incident: did a GPU of the service's machines report a fault?
 --
 -- incident_id     -          incident
--- covered_ratio   ratio 0-1  minutes of the window with XID codes
+-- covered_ratio   ratio 0-1  minutes of the window with XID codes, over all GPUs seen before or during
 -- xid_changes     count      GPUs with another XID code than the last one from before, from $lead_minutes
 --                            minutes before the start on; the code is sticky, so an old one is no news
 -- silent_gpus     count      GPUs that reported before and stopped 3 minutes or more before the others
@@ -59,6 +59,7 @@ by_gpu as (
 news as (
     select
         incident_id,
+        count(*) as gpus,
         case
             when sum(minutes_before) > 0
                 then count_if(
@@ -96,9 +97,12 @@ measured as (
 
 select
     measured.incident_id,
-    count(distinct measured.minute) filter (where measured.phase = 'during' and measured.xid is not null)
-    / nullif(ceil(any_value(measured.phase_minutes) filter (where measured.phase = 'during')), 0)
-        as covered_ratio,
+    count(measured.xid) filter (where measured.phase = 'during')
+    / nullif(
+        ceil(any_value(measured.phase_minutes) filter (where measured.phase = 'during'))
+        * any_value(news.gpus),
+        0
+    ) as covered_ratio,
     any_value(news.xid_changes) as xid_changes,
     any_value(news.silent_gpus) as silent_gpus,
     steady_sum(case when measured.phase = 'during' then measured.ecc_dbe end) as ecc_dbe,

@@ -1,7 +1,8 @@
 -- One row per incident: was device memory busier?
 --
 -- incident_id                       -          incident
--- covered_ratio                     ratio 0-1  minutes of the window with DRAM activity
+-- covered_ratio                     ratio 0-1  minutes of the window with DRAM activity, over all GPUs seen
+--                                              before or during
 -- dram_active_ratio                 ratio 0-1  share of cycles device memory was read or written, mean over
 --                                              GPUs
 -- dram_active_ratio_before          ratio 0-1  the same in the baseline
@@ -28,8 +29,12 @@ with measured as (
 
 select
     incident_id,
-    count(distinct minute) filter (where phase = 'during' and dram_active_ratio is not null)
-    / nullif(ceil(any_value(phase_minutes) filter (where phase = 'during')), 0) as covered_ratio,
+    count(dram_active_ratio) filter (where phase = 'during')
+    / nullif(
+        ceil(any_value(phase_minutes) filter (where phase = 'during'))
+        * count(distinct concat_ws('/', host, gpu)) filter (where phase in ('baseline', 'during')),
+        0
+    ) as covered_ratio,
     steady_avg(case when phase = 'during' then dram_active_ratio end) as dram_active_ratio,
     steady_avg(case when phase = 'baseline' then dram_active_ratio end) as dram_active_ratio_before,
     max(dram_active_ratio) filter (where phase = 'during') as dram_active_highest_ratio,

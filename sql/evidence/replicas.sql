@@ -11,21 +11,19 @@
 -- lost_replicas          count      silent replicas that no new one stands in for in the same 3 minutes, at
 --                                   the worst
 -- starts                 count      new replicas, and restarts of engines under their old names
--- straggler_ratio        ratio      slowdown of decoding of the replica that lost most over that of the next
---                                   worst
+-- straggler_ratio        ratio      slowdown of decoding at equal load of the replica that lost most, over
+--                                   that of the next worst
 -- straggler_slow_lift    ratio      share of the slow requests (beyond the baseline's 99th percentile) that
 --                                   replica answered, over its share of all
--- straggler_clock_ratio  ratio 0-1  SM clock during over before, of that replica's machine, its slowest GPU
+-- straggler_clock_ratio  ratio 0-1  SM clock during over before, while at work, of that replica's
+--                                   machine, its slowest GPU
 
 with per_replica as (
     select
         incident_id,
         replica,
-        max(host) as host,
         count_if(phase = 'baseline' and coalesce(status, 200) < 500) as requests_before,
-        any_value(phase_minutes) filter (where phase = 'baseline') as minutes_before,
-        quantile_cont(tpot_s, 0.5) filter (where phase = 'during')
-        / nullif(quantile_cont(tpot_s, 0.5) filter (where phase = 'baseline'), 0) as slowdown
+        any_value(phase_minutes) filter (where phase = 'baseline') as minutes_before
     from evidence.request_phase
     where replica is not null
     group by incident_id, replica
@@ -111,14 +109,24 @@ lifts as (
     from slowed
 ),
 
+paced as (
+    select
+        incident_id,
+        replica,
+        host,
+        -- a new replica has no time before of its own; the others' stands for it
+        pace / coalesce(pace_before, 1) as slowdown
+    from evidence.replica_pace
+    where replica is not null and pace is not null
+),
+
 ranked as (
     select
         incident_id,
         list(slowdown order by slowdown desc) as slowdowns,
         list(host order by slowdown desc, replica asc)[1] as host,
         list(replica order by slowdown desc, replica asc)[1] as replica
-    from per_replica
-    where slowdown is not null
+    from paced
     group by incident_id
 ),
 
@@ -127,8 +135,9 @@ clock as (
         phase.incident_id,
         gpu.host,
         gpu.gpu,
-        steady_avg(case when phase.phase = 'during' then gpu.sm_clock_mhz end)
-        / nullif(steady_avg(case when phase.phase = 'baseline' then gpu.sm_clock_mhz end), 0) as clock_ratio
+        steady_avg(case when phase.phase = 'during' then gpu.working_clock_mhz end)
+        / nullif(steady_avg(case when phase.phase = 'baseline' then gpu.working_clock_mhz end), 0)
+            as clock_ratio
     from evidence.phase
     inner join mart.gpu_minute as gpu on phase.from_at <= gpu.minute and phase.to_at > gpu.minute
     group by phase.incident_id, gpu.host, gpu.gpu

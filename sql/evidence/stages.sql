@@ -17,6 +17,9 @@
 -- engine_p50_s_before                  s            the same in the baseline
 -- engine_p99_s                         s            time in the engine, 99th percentile
 -- engine_p99_s_before                  s            the same in the baseline
+-- engine_rise_share                    ratio        part of the rise of the total time's 99th percentile by
+--                                                   which that in the engine rose; null where the total rose
+--                                                   by less than a tenth
 -- outside_p50_s                        s            time outside the engine, median
 -- outside_p50_s_before                 s            the same in the baseline
 -- outside_p99_s                        s            time outside the engine, 99th percentile
@@ -31,6 +34,14 @@
 -- before_queue_s_per_1k_tokens_before  s/1k tokens  the same in the baseline
 -- before_queue_prompt_ratio            ratio 0-1    part of its variance that the prompt's length explains
 -- before_queue_prompt_ratio_before     ratio 0-1    the same in the baseline
+
+with known as (
+    select
+        *,
+        -- the total of those whose part in the engine is known
+        case when outside_s is not null then duration_s end as total_s
+    from evidence.request_phase
+)
 
 select
     incident_id,
@@ -50,6 +61,20 @@ select
     quantile_cont(engine_s, 0.50) filter (where phase = 'baseline') as engine_p50_s_before,
     quantile_cont(engine_s, 0.99) filter (where phase = 'during') as engine_p99_s,
     quantile_cont(engine_s, 0.99) filter (where phase = 'baseline') as engine_p99_s_before,
+    case
+        when
+            quantile_cont(total_s, 0.99) filter (where phase = 'during')
+            >= 1.1 * quantile_cont(total_s, 0.99) filter (where phase = 'baseline')
+            then
+                (
+                    quantile_cont(engine_s, 0.99) filter (where phase = 'during' and total_s is not null)
+                    - quantile_cont(engine_s, 0.99) filter (where phase = 'baseline' and total_s is not null)
+                )
+                / (
+                    quantile_cont(total_s, 0.99) filter (where phase = 'during')
+                    - quantile_cont(total_s, 0.99) filter (where phase = 'baseline')
+                )
+    end as engine_rise_share,
     quantile_cont(outside_s, 0.50) filter (where phase = 'during') as outside_p50_s,
     quantile_cont(outside_s, 0.50) filter (where phase = 'baseline') as outside_p50_s_before,
     quantile_cont(outside_s, 0.99) filter (where phase = 'during') as outside_p99_s,
@@ -68,5 +93,5 @@ select
     steady_r2(case when phase = 'during' then before_queue_s end, prompt_tokens) as before_queue_prompt_ratio,
     steady_r2(case when phase = 'baseline' then before_queue_s end, prompt_tokens)
         as before_queue_prompt_ratio_before
-from evidence.request_phase
+from known
 group by incident_id

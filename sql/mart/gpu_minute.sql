@@ -5,6 +5,8 @@
 -- gpu                  -          GPU UUID
 -- scrapes              count      scrapes in this minute
 -- sm_clock_mhz         MHz        SM clock, mean
+-- working_clock_mhz    MHz        the same over scrapes at which a kernel ran, as an idle GPU lowers its
+--                                 clock; over all where none says so
 -- gpu_temp_c           C          GPU temperature, highest
 -- memory_temp_c        C          memory temperature, highest
 -- power_w              W          power drawn, mean
@@ -25,6 +27,8 @@ select
     sample.gpu,
     count(*) as scrapes,
     steady_avg(sample.sm_clock_mhz) as sm_clock_mhz,
+    steady_avg(case when coalesce(sample.gpu_util_ratio, 1) > 0 then sample.sm_clock_mhz end)
+        as working_clock_mhz,
     max(sample.gpu_temp_c) as gpu_temp_c,
     max(sample.memory_temp_c) as memory_temp_c,
     steady_avg(sample.power_w) as power_w,

@@ -34,7 +34,7 @@ from tracemortem.warehouse.store import Store
 
 # The evidence tables with one row an incident, whose columns are signals that hypotheses cite.
 SIGNAL_TABLES = (
-    "long_context", "traffic", "outputs", "stages", "errors", "cache", "engine", "memory_bandwidth",
+    "long_context", "traffic", "outputs", "stages", "pace", "errors", "cache", "engine", "memory_bandwidth",
     "gpu_clock", "gpu_fault", "replicas", "clocks", "mix", "control", "usual",
 )  # fmt: skip
 _PARAMETER = re.compile(r"\$(\w+)")
