@@ -22,6 +22,7 @@ import duckdb
 import pytest
 
 from tracemortem import declared, folders
+from tracemortem.detect.watches import watches
 from tracemortem.errors import DefinitionError
 from tracemortem.warehouse import build, engine, header, macro, model, tables
 from tracemortem.warehouse.store import Store
@@ -33,7 +34,10 @@ FILES = sorted(CASES.rglob("*.yaml"))
 
 
 def values() -> dict[str, float]:
-    return {name: found.value for name, found in declared.thresholds(PACKAGE / "thresholds.yaml").items()}
+    """Those of thresholds.yaml and the numbers of detection, as a run has them."""
+    detection = {name: number for watch in watches().values() for name, number in watch.numbers.items()}
+    found = {**declared.thresholds(PACKAGE / "thresholds.yaml"), **detection}
+    return {name: threshold.value for name, threshold in found.items()}
 
 
 def read(path: Path) -> dict[str, Any]:

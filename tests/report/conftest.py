@@ -290,6 +290,19 @@ def the_rows() -> dict[str, pl.DataFrame]:
                 "count": [45_600, 45_600],
             }
         ),
+        "strongest_minute": pl.DataFrame(
+            {
+                "service": ["chat"],
+                "minute": [at("2:10")],
+                "requests": [120],
+                "p99_s": [1.4],
+                "usual_s": [1.0],
+                "times": [1.4],
+                "high_minutes": [0],
+                "least_times": [1.5],
+                "least_minutes": [3.0],
+            }
+        ),
         "clock_offset": pl.DataFrame(
             {
                 "service": ["chat", "chat"],

@@ -206,6 +206,13 @@ def test_with_nothing_confirmed_the_report_is_calm_and_shows_what_came_near(told
     )
 
 
+def test_where_nothing_came_near_the_strongest_minutes_are_told_and_how_far_they_were(told, written):
+    told = replace(told, diagnosis=replace(told.diagnosis, incidents=()))
+    assert section(written(told)[0], "Incidents").splitlines()[-1] == (
+        "| chat | 2026-03-11 02:10 UTC | 120 | 1.4 s | 1 s | 1.4 | 1.5 | 0 | 3 |"
+    )
+
+
 def test_a_report_without_a_chart_carries_no_script(told, written):
     told = replace(told, diagnosis=replace(told.diagnosis, incidents=()))
     page = written(told)[1]

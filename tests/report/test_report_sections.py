@@ -35,6 +35,7 @@ def test_every_part_is_included_somewhere():
 
 def test_the_frames_wanted_are_those_of_charts_and_sections():
     assert frames(sections([REPORTS])) == (
+        "strongest_minute",
         "latency_course",
         "long_context_course",
         "cache_course",
