@@ -120,18 +120,18 @@ def insert(
 
     raises   ValueError naming the first column that is missing, too many or of another type
     """
-    given = "" if file_id is None else f"{file_id}::uinteger as file_id, "
-    con.register("incoming", frame)
-    try:
-        types = {row[0]: row[1] for row in con.execute(f"describe select {given}* from incoming").fetchall()}
-        for column in {**table.types, **types}:
-            if types.get(column) != table.types.get(column):
-                declared, found = table.types.get(column), types.get(column)
-                raise ValueError(f"{table.name}.{column} is declared {declared}, the rows have {found}")
-        if frame.height:
-            # a column in which nothing stands costs DuckDB as much as any other, and is null without it too
-            held = [one.name for one in frame if one.null_count() < frame.height] or frame.columns
-            columns = ", ".join(map(identifier, held))
-            con.execute(f"insert into {table.name} by name select {given}{columns} from incoming")
-    finally:
-        con.unregister("incoming")
+    # A relation, not a view: a transaction keeps the rows behind each view it made, dropped or not
+    incoming = con.from_arrow(frame.to_arrow())
+    types = {name: str(kind) for name, kind in zip(incoming.columns, incoming.types, strict=True)}
+    if file_id is not None:
+        types["file_id"] = "UINTEGER"
+    for column in {**table.types, **types}:
+        if types.get(column) != table.types.get(column):
+            declared, found = table.types.get(column), types.get(column)
+            raise ValueError(f"{table.name}.{column} is declared {declared}, the rows have {found}")
+    if frame.height:
+        # a column in which nothing stands costs DuckDB as much as any other, and is null without it too
+        held = [one.name for one in frame if one.null_count() < frame.height] or frame.columns
+        columns = ", ".join(map(identifier, held))
+        given = "" if file_id is None else f"{file_id}::uinteger as file_id, "
+        incoming.query("incoming", f"insert into {table.name} by name select {given}{columns} from incoming")

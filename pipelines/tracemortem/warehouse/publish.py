@@ -20,7 +20,7 @@ def publish(
     sql: Path,
     published_at: datetime,
     product_version: str,
-    memory_limit: str = "1GB",
+    memory_limit: str = engine.MEMORY_LIMIT,
 ) -> tuple[str, ...]:
     """Copy everything but the schema `raw` into a fresh file and put it in the place of the published one.
 

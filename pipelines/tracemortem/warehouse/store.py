@@ -49,7 +49,12 @@ class Store:
     """
 
     def __init__(
-        self, path: Path, *, sql: Path | None = None, memory_limit: str = "1GB", threads: int | None = None
+        self,
+        path: Path,
+        *,
+        sql: Path | None = None,
+        memory_limit: str = engine.MEMORY_LIMIT,
+        threads: int | None = None,
     ) -> None:
         self.work = path.with_name(path.name + ".work").resolve()
         self.sql = sql or folders.folder("sql")
