@@ -88,6 +88,23 @@ def test_every_span_is_a_row_with_what_it_said(upstream, received):
     )
 
 
+def test_a_body_saved_as_it_was_sent_is_read_by_itself(upstream, tmp_path):
+    provider = TracerProvider(resource=RESOURCE, shutdown_on_exit=False)
+    exporter = OTLPSpanExporter(url(upstream, "traces"), compression=Compression.Gzip)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    with provider.get_tracer("engine").start_as_current_span("llm_request") as span:
+        pass
+    provider.shutdown()
+    [(_, _, body)] = upstream.RequestHandlerClass.bodies
+    (tmp_path / "body").write_bytes(body)
+    (found,) = survey([str(tmp_path / "body")])
+    [batch] = read(found)
+    assert found.format == "otlp_protobuf_bare"
+    assert batch.rows["span"].select("span_id", "name", "service").rows() == [
+        (f"{span.get_span_context().span_id:016x}", "llm_request", 'vllm "é"')
+    ]
+
+
 def _expected(span: ReadableSpan) -> tuple[object, ...]:
     kinds = {SpanKind.CLIENT: 3, SpanKind.SERVER: 2}
     return (

@@ -8,6 +8,7 @@ import pytest
 from tracemortem.errors import InputError
 from tracemortem.sources import recognise_metrics, recognise_traces, refused
 from tracemortem.sources.find import survey
+from tracemortem.sources.registry import read
 
 SAMPLES = [(kind.name, sample) for kind in refused.kinds() for sample in kind.samples]
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
@@ -50,6 +51,20 @@ def test_a_log_that_a_format_reads_is_read_whatever_its_first_line_is(tmp_path: 
     log.write_text(failed + 3 * line, encoding="utf-8")
     (found,) = survey([str(log)])
     assert (found.kind, found.format) == ("access_log", "nginx_combined")
+
+
+def test_a_log_of_a_bad_night_is_read_though_most_of_its_lines_are_errors(tmp_path: Path) -> None:
+    line = '203.0.113.7 - - [24/Apr/2026:02:17:00 +0000] "GET /v1/models HTTP/1.1" 504 2 "-" "curl/8.5.0"\n'
+    failed = "2026/04/24 02:17:00 [error] 7#7: *1 upstream timed out (110: Connection timed out)\n"
+    log = tmp_path / "mixed.log"
+    log.write_text((3 * failed + line) * 9, encoding="utf-8")
+    (found,) = survey([str(log)])
+    assert (found.format, found.reason.rpartition(" reads ")[2]) == (
+        "nginx_combined",
+        "9 of the first 9 lines",
+    )
+    batches = list(read(found))
+    assert (sum(b.stored for b in batches), sum(b.rejects.height for b in batches)) == (9, 27)
 
 
 def test_what_a_reader_would_take_is_asked_early_and_nothing_else_is() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import orjson
+import polars as pl
 
 from tracemortem.sources import (
     events,
@@ -89,7 +90,7 @@ def _recognised(head: bytes) -> Recognised:
 
 
 def which_format(head: bytes, candidates: Sequence[TextFormat]) -> Recognised:
-    """The access-log format that reads most of the first lines, at least half of them.
+    """The access-log format that reads most of the first lines, at least half of them but for error lines.
 
     candidates   likeliest first: where two read equally many lines, the user's own is taken, then the one
                  that gives more columns, then the one that stands first
@@ -97,8 +98,12 @@ def which_format(head: bytes, candidates: Sequence[TextFormat]) -> Recognised:
     lines = whole_lines(head)[:LINES]
     if not lines:  # what was looked at before may have gone further than this head
         return _BLANK
-    texts = wrapped.bare(lines)
-    stamped = wrapped.bare(lines, keeps_stamp=True)
+    texts, stamped = wrapped.bare(lines), wrapped.bare(lines, keeps_stamp=True)
+    is_beside = texts.map_elements(refused.is_beside, pl.Boolean, skip_nulls=False)
+    if (
+        not is_beside.all()
+    ):  # on a bad night there is an error line to each request, and the log is none the less
+        texts, stamped = texts.filter(~is_beside), stamped.filter(~is_beside)
     scored = [(reads(texts, form), form) for form in candidates]
     if not stamped.equals(texts):  # the time before the line may be a container's, or the line's own
         scored += [(reads(stamped, form), replace(form, keeps_stamp=True)) for form in candidates]

@@ -12,7 +12,11 @@ _BEGINNING = 65536  # characters in which a file says what it is: a first span m
 
 @dataclass(frozen=True)
 class Refused:
-    """One kind of file, as refused.yaml tells it. is_early: it looks like what readers take."""
+    """One kind of file, as refused.yaml tells it.
+
+    is_early    it looks like what readers take
+    is_beside   lines of it may stand in an access log
+    """
 
     name: str
     begins: re.Pattern[str]
@@ -20,12 +24,18 @@ class Refused:
     fix: str
     samples: tuple[str, ...]
     is_early: bool
+    is_beside: bool
 
 
 def told(text: str, *, is_early: bool) -> Refused | None:
     """The first kind that a file with these first lines is of, among those asked early or the others."""
     asked = (kind for kind in kinds() if kind.is_early == is_early)
     return next((kind for kind in asked if kind.begins.search(text[:_BEGINNING])), None)
+
+
+def is_beside(line: str) -> bool:
+    """Whether a line is of what servers write among their requests."""
+    return any(kind.is_beside and kind.begins.match(line) for kind in kinds())
 
 
 @cache
@@ -40,6 +50,7 @@ def kinds() -> Sequence[Refused]:
             entry["fix"],
             tuple(entry["samples"]),
             entry.get("asked") == "early",
+            entry.get("beside") == "requests",
         )
         for name, entry in table.items()
     ]
