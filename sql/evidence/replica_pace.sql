@@ -6,15 +6,14 @@
 -- host          -          its machine
 -- requests      count      requests of the window that decoded there
 -- comparable    count      of these, under a load of which the baseline has 10 requests or more
--- pace          ratio      decode time a token over what is usual at the same load, geometric mean over the
---                          requests; null with fewer than 20 of them for which that is known
+-- pace          ratio      decode time a token over the baseline's median at the same load, geometric mean
+--                          over comparable requests; null with fewer than 20 of them or half of all
 -- pace_before   ratio      the same in the baseline, above 1 for one that was always slower than its peers
 
--- Load is the number of requests that decode on the replica at once, by half octaves, and how much of
--- the time it works on prompts besides, by quarters; both are means over the time in which a request
--- decodes. What is usual is the baseline's median under that load. For a load that the baseline lacks,
--- as when requests pile up, it follows from a plane through those medians: a step takes the longer,
--- the more requests it serves and the more of a prompt it works on.
+-- Load is how many requests decode on the replica at once, by half octaves, and how much of the time it works
+-- on a prompt besides, by quarters; both are means over the time in which a request decodes. What is beyond
+-- the baseline's loads is not guessed: a plane through them was wrong by up to two times where requests had
+-- piled up.
 with decoding as (
     select
         incident_id,
@@ -100,58 +99,11 @@ usual as (
         incident_id,
         batch_bin,
         prompts_bin,
-        count(*) as requests,
-        steady_avg(batch) as batch,
-        steady_avg(prompts) as prompts,
         quantile_cont(tpot_s, 0.5) as tpot_s
     from binned
     where phase = 'baseline'
     group by incident_id, batch_bin, prompts_bin
     having count(*) >= 10
-),
-
-middle as (
-    select
-        incident_id,
-        steady_sum(requests * batch) / sum(requests) as batch,
-        steady_sum(requests * prompts) / sum(requests) as prompts,
-        steady_sum(requests * tpot_s) / sum(requests) as tpot_s
-    from usual
-    group by incident_id
-),
-
-centred as (
-    select
-        usual.*,
-        usual.batch - middle.batch as x,
-        usual.prompts - middle.prompts as y,
-        usual.tpot_s - middle.tpot_s as z
-    from usual
-    inner join middle on usual.incident_id = middle.incident_id
-),
-
-moment as (
-    select
-        incident_id,
-        steady_sum(requests * x * x) as xx,
-        steady_sum(requests * x * y) as xy,
-        steady_sum(requests * y * y) as yy,
-        steady_sum(requests * x * z) as xz,
-        steady_sum(requests * y * z) as yz
-    from centred
-    group by incident_id
-),
-
--- least squares, each median by its requests; more load never quickens a step
-plane as (
-    select
-        middle.*,
-        greatest((xz * yy - yz * xy) / (xx * yy - xy * xy), 0) as per_request_s,
-        greatest((yz * xx - xz * xy) / (xx * yy - xy * xy), 0) as per_prompt_s
-    from middle
-    inner join moment on middle.incident_id = moment.incident_id
-    -- loads of one kind, or on one line, span no plane
-    where xx * yy - xy * xy > 1e-9 * xx * yy
 ),
 
 beside as (
@@ -160,23 +112,13 @@ beside as (
         binned.phase,
         binned.replica,
         binned.host,
-        usual.tpot_s is not null as is_comparable,
-        ln(
-            binned.tpot_s
-            / coalesce(
-                usual.tpot_s,
-                plane.tpot_s
-                + plane.per_request_s * (binned.batch - plane.batch)
-                + plane.per_prompt_s * (binned.prompts - plane.prompts)
-            )
-        ) as lag
+        ln(binned.tpot_s / usual.tpot_s) as lag
     from binned
     left join usual
         on
             binned.incident_id = usual.incident_id
             and binned.batch_bin = usual.batch_bin
             and binned.prompts_bin = usual.prompts_bin
-    left join plane on binned.incident_id = plane.incident_id
 )
 
 select
@@ -184,9 +126,9 @@ select
     replica,
     max(host) as host,
     count_if(phase = 'during') as requests,
-    count_if(phase = 'during' and is_comparable) as comparable,
+    count(lag) filter (where phase = 'during') as comparable,
     case
-        when count(lag) filter (where phase = 'during') >= 20
+        when count(lag) filter (where phase = 'during') >= greatest(20, 0.5 * count_if(phase = 'during'))
             then exp(steady_avg(case when phase = 'during' then lag end))
     end as pace,
     case

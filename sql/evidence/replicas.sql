@@ -11,8 +11,8 @@
 -- lost_replicas          count      silent replicas that no new one stands in for in the same 3 minutes, at
 --                                   the worst
 -- starts                 count      new replicas, and restarts of engines under their old names
--- straggler_ratio        ratio      slowdown of decoding at equal load of the replica that lost most, over
---                                   that of the next worst
+-- straggler_ratio        ratio      slowdown of decoding of the replica that lost most over that of the next
+--                                   worst, at equal load where most of its requests can be compared so
 -- straggler_slow_lift    ratio      share of the slow requests (beyond the baseline's 99th percentile) that
 --                                   replica answered, over its share of all
 -- straggler_clock_ratio  ratio 0-1  SM clock during over before, while at work, of that replica's
@@ -22,8 +22,11 @@ with per_replica as (
     select
         incident_id,
         replica,
+        max(host) as host,
         count_if(phase = 'baseline' and coalesce(status, 200) < 500) as requests_before,
-        any_value(phase_minutes) filter (where phase = 'baseline') as minutes_before
+        any_value(phase_minutes) filter (where phase = 'baseline') as minutes_before,
+        quantile_cont(tpot_s, 0.5) filter (where phase = 'during')
+        / nullif(quantile_cont(tpot_s, 0.5) filter (where phase = 'baseline'), 0) as slowdown
     from evidence.request_phase
     where replica is not null
     group by incident_id, replica
@@ -111,13 +114,14 @@ lifts as (
 
 paced as (
     select
-        incident_id,
-        replica,
-        host,
+        per_replica.incident_id,
+        per_replica.replica,
+        per_replica.host,
         -- a new replica has no time before of its own; the others' stands for it
-        pace / coalesce(pace_before, 1) as slowdown
-    from evidence.replica_pace
-    where replica is not null and pace is not null
+        coalesce(pace.pace / coalesce(pace.pace_before, 1), per_replica.slowdown) as slowdown
+    from per_replica
+    left join evidence.replica_pace as pace
+        on per_replica.incident_id = pace.incident_id and per_replica.replica = pace.replica
 ),
 
 ranked as (
@@ -127,6 +131,7 @@ ranked as (
         list(host order by slowdown desc, replica asc)[1] as host,
         list(replica order by slowdown desc, replica asc)[1] as replica
     from paced
+    where slowdown is not null
     group by incident_id
 ),
 
