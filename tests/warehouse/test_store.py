@@ -287,7 +287,7 @@ def test_a_session_is_in_utc_and_downloads_nothing(store: Store):
         ("TimeZone", "UTC"),
         ("autoinstall_known_extensions", "false"),
         ("autoload_known_extensions", "false"),
-        ("memory_limit", "572.2 MiB"),
+        ("memory_limit", "953.6 MiB"),
         ("python_enable_replacements", "false"),
     ]
 
