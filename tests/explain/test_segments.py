@@ -200,3 +200,12 @@ def test_what_is_slow_only_through_what_it_is_mixed_with_is_not_found_beside_tha
 
 def test_without_a_baseline_nothing_stands_out():
     assert segments(requests(9, lambda *_: np.full(4000, 0.3), before=0), SETTINGS) == ()
+
+
+def test_where_requests_have_nothing_recorded_that_they_could_share_nothing_stands_out():
+    frame = requests(9, lambda _, has: np.full(8000, 0.3)).with_columns(
+        attributes=pl.lit([], dtype=pl.List(pl.String)),
+        items=pl.lit([], dtype=pl.List(pl.String)),
+        values_seen=pl.lit(None, dtype=pl.Int64),
+    )
+    assert segments(frame, SETTINGS) == ()

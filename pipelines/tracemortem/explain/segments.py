@@ -34,6 +34,8 @@ def segments(frame: pl.DataFrame, settings: Mapping[str, float]) -> tuple[Segmen
         return ()
     known = kinds(frame)
     minutes, minutes_before, seen = frame.select("minutes", "minutes_before", "values_seen").row(0)
+    if seen is None:  # nothing is recorded that requests could have in common
+        return ()
     rare = max(seen - sum(column.attribute != TIME for column in known.columns), 0)
     looked = look(known, rare)
     if looked is None:
