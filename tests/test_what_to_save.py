@@ -23,7 +23,7 @@ from tracemortem.sources.registry import read
 EVIDENCE = {
     "1": set[str](),
     "2": {"errors"},
-    "3": {"long_context", "outputs", "traffic", "mix", "stages", "clocks", "replicas", "errors"},
+    "3": {"long_context", "outputs", "traffic", "mix", "stages", "pace", "clocks", "replicas", "errors"},
     "4a": {"cache", "engine"},
     "4b": {"gpu_clock", "gpu_fault", "memory_bandwidth"},
     "5": set[str](),

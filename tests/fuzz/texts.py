@@ -155,7 +155,6 @@ VARIANTS: Sequence[tuple[str, str]] = (
         """# gpu         pid  type    sm   mem   command
 # Idx           #   C/G     %     %   name
     0       14835     C    90    10   VLLM::EngineCore 0
-    1           -     -     -     -   -
 """,
     ),
     (

@@ -44,11 +44,11 @@ def judge(hypothesis: Hypothesis, signals: Mapping[str, Signal]) -> Judgement:
     corroborated_when hold as well. It is not testable when what it needs was not measured, or what would
     support it where all else does. Unknown satisfies nothing, neither for nor against.
     """
+    missing = [name for name in hypothesis.needs if _is_unknown(name, signals)]
     refuting = [condition for condition in hypothesis.refuted_when if condition.holds(signals)]
-    if refuting:
+    if refuting and not missing:
         covered = any((signals[c.signal].covered or 0.0) >= _COVERED_ENOUGH for c in refuting)
         return Judgement(hypothesis, "ruled_out" if covered else "not_supported", 0, ())
-    missing = [name for name in hypothesis.needs if _is_unknown(name, signals)]
     supporting = [condition.holds(signals) for condition in hypothesis.supported_when]
     if False in supporting and not missing:
         return Judgement(hypothesis, "not_supported", 0, ())
