@@ -64,7 +64,7 @@ def test_what_was_cached_is_told_from_prefill_times_and_counters():
         .sort("replica", "minute")
     )
     blind = replace(made, cached=np.zeros_like(made.cached))
-    found = with_inferred_cache(blind, *(counted[name].to_numpy() for name in counted.columns), 16)
+    found = with_inferred_cache(blind, counted, 16)
     computed, told = (made.prompt - made.cached).sum(), (found.prompt - found.cached).sum()
     assert told == pytest.approx(computed, rel=0.1)
     long = made.prompt > 400
@@ -73,8 +73,8 @@ def test_what_was_cached_is_told_from_prefill_times_and_counters():
 
 def test_without_a_counter_nothing_is_taken_for_cached():
     made = replace(requests(served(a_second=1.0)), cached=np.zeros(2400, np.int64))
-    nothing = np.array([], np.int64)
-    assert with_inferred_cache(made, nothing, nothing, np.array([]), 16) is made
+    nothing = pl.DataFrame(schema={"replica": pl.Int64, "minute": pl.Int64, "tokens": pl.Float64})
+    assert with_inferred_cache(made, nothing, 16) is made
 
 
 @pytest.mark.parametrize(("name", "replicas", "limits"), RUNS, ids=[name for name, *_ in RUNS])

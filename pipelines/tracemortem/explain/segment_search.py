@@ -11,7 +11,7 @@ from tracemortem.explain.patterns import Kinds, enumerated
 from tracemortem.explain.tables import Floats, chance, g_test, mantel_haenszel, risk_ratio
 
 LEAST = 10  # slow requests; of fewer G is not chi-squared
-NOBODY_SENDS = frozenset({"replica"})  # the service chooses it, so it brings no load
+_NOBODY_SENDS = frozenset({"replica"})  # the service chooses it, so it brings no load
 _SHOWN = 8  # of each role; what comes after them explains little
 
 
@@ -39,6 +39,10 @@ class Looked:
     def member(self, known: Kinds, at: int) -> NDArray[np.bool_]:
         """The kinds that have the values of a pattern."""
         return known.has[:, self.first[at]] & known.has[:, self.second[at]]
+
+    def is_sent(self, known: Kinds, at: int) -> bool:
+        """Whether clients choose the values of a pattern, so that they bring its load."""
+        return not {known.columns[one].attribute for one in (self.first[at], self.second[at])} & _NOBODY_SENDS
 
 
 def look(known: Kinds, rare: int) -> Looked | None:
@@ -133,12 +137,7 @@ def load(known: Kinds, looked: Looked, scale: float, settings: Mapping[str, floa
     excess = looked.total[2] - usual
     if looked.total[2] < settings["culprit_rise"] * usual:
         return
-    sent = np.array(
-        [
-            not {known.columns[one].attribute, known.columns[other].attribute} & NOBODY_SENDS
-            for one, other in zip(looked.first, looked.second, strict=True)
-        ]
-    )
+    sent = np.array([looked.is_sent(known, at) for at in range(len(looked.first))])
     share = (looked.counts[:, 2] - looked.counts[:, 4] * scale) / excess
     before = looked.counts[:, 4] / looked.total[4]
     lift = share / np.maximum(before, 1 / max(looked.total[3], 1))

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tracemortem.explain.patterns import TIME, Kinds, kinds
-from tracemortem.explain.segment_search import LEAST, NOBODY_SENDS, Looked, load, look, slow
+from tracemortem.explain.segment_search import LEAST, Looked, load, look, slow
 from tracemortem.explain.tables import chance, g_test, mantel_haenszel, risk_ratio
 from tracemortem.findings import Segment
 
@@ -75,10 +75,9 @@ def _segment(
     else:
         g = float(g_test(requests, requests + requests_before, total[0], total[0] + total[3]))
         q = looked.load_q[at]
-    sent = not NOBODY_SENDS & {known.columns[c].attribute for c in (looked.first[at], looked.second[at])}
     others = total[0] - requests
     return Segment(
-        role="culprit" if brings and sent else "victim",
+        role="culprit" if brings and looked.is_sent(known, at) else "victim",
         by=by,
         items=tuple(known.columns[c] for c in dict.fromkeys((looked.first[at], looked.second[at]))),
         requests=int(requests),

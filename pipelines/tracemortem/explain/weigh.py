@@ -44,21 +44,20 @@ def judge(hypothesis: Hypothesis, signals: Mapping[str, Signal]) -> Judgement:
     corroborated_when hold as well. It is not testable when what it needs was not measured, or what would
     support it where all else does. Unknown satisfies nothing, neither for nor against.
     """
-    missing = [name for name in hypothesis.needs if _is_unknown(name, signals)]
+    supporting = {condition: condition.holds(signals) for condition in hypothesis.supported_when}
+    needed = [name for name in hypothesis.needs if _is_unknown(name, signals)]
+    missing = (*needed, *(condition.signal for condition, holds in supporting.items() if holds is None))
+    untestable = Judgement(hypothesis, "not_testable", 0, tuple(dict.fromkeys(missing)))
+    if needed:
+        return untestable
     refuting = [condition for condition in hypothesis.refuted_when if condition.holds(signals)]
-    if refuting and not missing:
+    if refuting:
         covered = any((signals[c.signal].covered or 0.0) >= _COVERED_ENOUGH for c in refuting)
         return Judgement(hypothesis, "ruled_out" if covered else "not_supported", 0, ())
-    supporting = [condition.holds(signals) for condition in hypothesis.supported_when]
-    if False in supporting and not missing:
+    if False in supporting.values():
         return Judgement(hypothesis, "not_supported", 0, ())
-    missing += [
-        condition.signal
-        for condition, holds in zip(hypothesis.supported_when, supporting, strict=True)
-        if holds is None
-    ]
     if missing:
-        return Judgement(hypothesis, "not_testable", 0, tuple(dict.fromkeys(missing)))
+        return untestable
     met, failed = _count(hypothesis.corroborated_when, signals)
     if met >= 2 and not failed:
         verdict = "established"

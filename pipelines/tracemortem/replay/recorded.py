@@ -11,6 +11,7 @@ from tracemortem.replay.least_squares import robust
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+NUMBER = pl.col("replica").rank("dense").cast(pl.Int64) - 1  # of each replica of a frame, by its name
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def requests(frame: pl.DataFrame) -> Requests:
     prompt = frame["prompt_tokens"].cast(pl.Int64).to_numpy()
     cached = frame["cached_tokens"].fill_null(0).cast(pl.Int64).to_numpy()
     return Requests(
-        replica=frame["replica"].rank("dense").cast(pl.Int64).to_numpy() - 1,
+        replica=frame.select(NUMBER).to_series().to_numpy(),
         arrival=numbers["arrival_s"],
         scheduled=numbers["arrival_s"] + numbers["queue_s"],
         first=numbers["came_s"] + numbers["ttft_s"],
@@ -82,12 +83,12 @@ def requests(frame: pl.DataFrame) -> Requests:
     )
 
 
-def with_inferred_cache(made: Requests, computed: Ints, minute: Ints, tokens: Floats, block: int) -> Requests:
+def with_inferred_cache(made: Requests, counted: pl.DataFrame, block: int) -> Requests:
     """The requests with what of each prompt was computed, told from how long its prefill took.
 
-    computed  replica of an engine's counter, shape (m,); with minute, since the same origin as the requests'
-              times, and the tokens of prompt that it computed then
-    block     tokens a block holds: only whole blocks are cached
+    counted  by the engines: replica, minute since the same origin as the requests' times, and the tokens of
+             prompt computed in it
+    block    tokens a block holds: only whole blocks are cached
 
     What a minute's prefills took together is so much a request and so much a computed token; the two by
     robust least squares over replicas and minutes. Where the engine was slow for another reason, it is
@@ -97,7 +98,6 @@ def with_inferred_cache(made: Requests, computed: Ints, minute: Ints, tokens: Fl
     frame = pl.DataFrame(
         {"replica": made.replica, "minute": (made.first // 60).astype(np.int64), "took": took}
     )
-    counted = pl.DataFrame({"replica": computed, "minute": minute, "tokens": tokens})
     pairs = (
         frame.group_by("replica", "minute", maintain_order=True)
         .agg(pl.len().alias("count"), pl.col("took").sum())

@@ -7,6 +7,7 @@ from math import factorial
 
 import numpy as np
 
+from tracemortem.findings import Reset
 from tracemortem.replay.recorded import Floats, Requests
 from tracemortem.replay.resets import World, undone
 
@@ -34,19 +35,6 @@ class Fit:
     def before_error(self) -> float:
         """The same of the baseline's."""
         return self.before_replayed_s / self.before_recorded_s - 1
-
-
-@dataclass(frozen=True)
-class Share:
-    """Of one factor. p99_s: of the incident with it put back; share: of the replayed rise, with an interval.
-
-    It is below 0 where things would have been worse.
-    """
-
-    p99_s: float
-    share: float
-    low: float
-    high: float
 
 
 def fit(world: World, total_s: Floats) -> Fit:
@@ -77,17 +65,18 @@ def verdict(agreement: Fit, settings: Mapping[str, float]) -> tuple[str, str]:
     return "not_available", f"Not available: {how}."
 
 
-def shares(world: World, total_s: Floats, names: Sequence[str], long_tokens: float) -> Mapping[str, Share]:
+def shares(world: World, total_s: Floats, names: Sequence[str], long_tokens: float) -> Mapping[str, Reset]:
     """Each of these factors put back by itself.
 
     total_s   the latencies replayed with nothing put back
-    Intervals are 95 % of a bootstrap over minutes, widened by the replay's own relative error.
+    Intervals are 95 % of a bootstrap over minutes, widened by the replay's own relative error. A share is
+    below 0 where things would have been worse.
     """
     widened = abs(fit(world, total_s).error)
     found = {}
     for name in names:
         there = undone(world, [name], long_tokens)
-        found[name] = _share(world.made, total_s, there.made, there.total_s(), widened)
+        found[name] = _share(name, world.made, total_s, there, widened)
     return found
 
 
@@ -113,11 +102,11 @@ def joint(world: World, total_s: Floats, names: Sequence[str], long_tokens: floa
     return found
 
 
-def _share(made: Requests, total_s: Floats, changed: Requests, changed_s: Floats, widened: float) -> Share:
+def _share(name: str, made: Requests, total_s: Floats, there: World, widened: float) -> Reset:
     blocks = (
         _minutes(made.started, total_s, made.is_before),
         _minutes(made.started, total_s, made.is_during),
-        _minutes(changed.started, changed_s, changed.is_during),
+        _minutes(there.made.started, there.total_s(), there.made.is_during),
     )
     drawn = np.random.default_rng(_SEED)
     spread = []
@@ -132,7 +121,7 @@ def _share(made: Requests, total_s: Floats, changed: Requests, changed_s: Floats
     share = (once[1] - once[2]) / (once[1] - once[0])
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = np.nanquantile((peak - now) / (peak - base), (0.025, 0.975))
-    return Share(once[2], share, float(low) - widened, float(high) + widened)
+    return Reset(name, once[2], share, float(low) - widened, float(high) + widened)
 
 
 def _minutes(started: Floats, total_s: Floats, chosen: np.ndarray) -> list[Floats]:

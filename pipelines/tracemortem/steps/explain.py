@@ -5,9 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import polars as pl
-from pydantic import TypeAdapter
-
 from tracemortem import declared, folders
 from tracemortem.errors import DefinitionError
 from tracemortem.explain.aftermath import mitigations, timeline
@@ -28,6 +25,7 @@ from tracemortem.settings import Settings
 from tracemortem.steps import incident_rows as rows
 from tracemortem.steps import opened
 from tracemortem.steps.annotations import kept, unmatched
+from tracemortem.steps.diagnosis import keep
 from tracemortem.warehouse import check, header
 from tracemortem.warehouse.build import build
 from tracemortem.warehouse.store import Store
@@ -38,7 +36,6 @@ SIGNAL_TABLES = (
     "gpu_clock", "gpu_fault", "replicas", "clocks", "mix", "control", "usual",
 )  # fmt: skip
 _PARAMETER = re.compile(r"\$(\w+)")
-DIAGNOSIS = TypeAdapter(Diagnosis)
 
 
 def explain(settings: Settings) -> int:
@@ -55,9 +52,7 @@ def explain(settings: Settings) -> int:
             quality=(*_quality(store, values), *unmatched(said, incidents)),
             incidents=incidents,
         )
-        store.replace(
-            "meta.diagnosis", pl.DataFrame({"diagnosis": [DIAGNOSIS.dump_json(diagnosis).decode()]})
-        )
+        keep(store, diagnosis)
     return sum(incident.status == "confirmed" for incident in incidents)
 
 

@@ -1,4 +1,4 @@
-"""Step 6: the file that readers open."""
+"""Step 7: the file that readers open."""
 
 from pathlib import Path
 

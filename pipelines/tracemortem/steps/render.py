@@ -1,4 +1,4 @@
-"""Step 5: the diagnosis and its rows into the report."""
+"""Step 6: the diagnosis and its rows into the report."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,13 +7,12 @@ import polars as pl
 
 from tracemortem import __version__, folders
 from tracemortem.errors import SettingError
-from tracemortem.incident import Diagnosis
 from tracemortem.progress import stage
 from tracemortem.report.render import write
 from tracemortem.report.sections import frames, sections
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
-from tracemortem.steps.explain import DIAGNOSIS
+from tracemortem.steps.diagnosis import kept
 from tracemortem.warehouse.build import build
 from tracemortem.warehouse.store import Store
 
@@ -36,7 +35,7 @@ def render(settings: Settings) -> str:
         rows = {name: _frame(store, sql, name) for name in wanted}
         try:
             made = write(
-                diagnosis(store),
+                kept(store),
                 rows,
                 Path(settings.out),
                 product_version=__version__,
@@ -50,11 +49,6 @@ def render(settings: Settings) -> str:
                 fix="make room or give the right to write there, or name another --out",
             ) from error
     return str(made[-1])
-
-
-def diagnosis(store: Store) -> Diagnosis:
-    """The diagnosis as it was kept."""
-    return DIAGNOSIS.validate_json(str(store.scalar("select diagnosis from meta.diagnosis")))
 
 
 def _frame(store: Store, sql: Path, name: str) -> pl.DataFrame:

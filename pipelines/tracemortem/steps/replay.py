@@ -2,22 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import replace as changed
-from typing import Any
 
-import numpy as np
 import polars as pl
 
 from tracemortem.explain.undoing import reweighed, with_shares
-from tracemortem.findings import Replay, Reset
-from tracemortem.incident import Diagnosis, Incident
+from tracemortem.findings import Replay
+from tracemortem.incident import Incident
 from tracemortem.progress import stage
 from tracemortem.replay.model import Limits, calibrated
-from tracemortem.replay.recorded import Requests, requests, with_inferred_cache
+from tracemortem.replay.recorded import NUMBER, Requests, requests, with_inferred_cache
 from tracemortem.replay.resets import RESETS, World
 from tracemortem.replay.shares import fit, joint, shares, verdict
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
-from tracemortem.steps.explain import DIAGNOSIS
+from tracemortem.steps.diagnosis import keep, kept
 from tracemortem.warehouse.store import Store
 
 _PLENTY = 1 << 40  # blocks of an engine that never was short of them
@@ -31,14 +29,9 @@ def replay(settings: Settings) -> int:
     """
     values = opened.values(settings)
     with opened.store(settings) as store, stage("replay") as told:
-        diagnosis: Diagnosis = DIAGNOSIS.validate_json(
-            str(store.scalar("select diagnosis from meta.diagnosis"))
-        )
+        diagnosis = kept(store)
         incidents = tuple(_replayed(store, incident, values) for incident in diagnosis.incidents)
-        diagnosis = changed(diagnosis, incidents=incidents)
-        store.replace(
-            "meta.diagnosis", pl.DataFrame({"diagnosis": [DIAGNOSIS.dump_json(diagnosis).decode()]})
-        )
+        keep(store, changed(diagnosis, incidents=incidents))
         told.advance(0, sum(incident.replay is not None for incident in incidents))
     return sum(one.replay is not None and one.replay.status == "quantified" for one in incidents)
 
@@ -85,8 +78,7 @@ def _replayed(store: Store, incident: Incident, values: Mapping[str, float]) -> 
     )
     if status == "not_available":
         return changed(incident, replay=replayed)
-    alone = shares(world, total_s, tuple(RESETS), values["long_context_tokens"])
-    resets = {name: Reset(name, one.p99_s, one.share, one.low, one.high) for name, one in alone.items()}
+    resets = shares(world, total_s, tuple(RESETS), values["long_context_tokens"])
     causes = reweighed(incident.causes, resets, values, is_quantified=status == "quantified")
     if status == "quantified":
         names = list(dict.fromkeys(one.reset for one in causes if one.role == "primary" and one.reset))
@@ -119,18 +111,12 @@ def _limits(store: Store, incident: Incident, values: Mapping[str, float]) -> Li
 
 def _with_cache(store: Store, made: Requests, known: pl.DataFrame, limits: Limits) -> Requests | None:
     counted = store.frame(_COMPUTED, {"origin_s": float(known["origin_s"][0])})
-    numbers = known.select("replica", number=pl.col("replica").rank("dense").cast(pl.Int64) - 1).unique()
+    numbers = known.select("replica", number=NUMBER).unique()
     counted = counted.join(numbers, on="replica").sort("number", "minute")
     if counted.is_empty():
         return None
-    columns: dict[str, Any] = {name: counted[name].to_numpy() for name in ("number", "minute", "tokens")}
-    return with_inferred_cache(
-        made,
-        columns["number"].astype(np.int64),
-        columns["minute"].astype(np.int64),
-        columns["tokens"],
-        limits.block,
-    )
+    counted = counted.select("minute", "tokens", replica="number")
+    return with_inferred_cache(made, counted, limits.block)
 
 
 # From the beginning of the baseline or, where that is another day's, from ten minutes before the incident:

@@ -7,7 +7,7 @@ from tracemortem.incident import Diagnosis, Incident
 from tracemortem.settings import Settings, zone
 from tracemortem.steps import opened
 from tracemortem.steps.detect import watched
-from tracemortem.steps.render import diagnosis
+from tracemortem.steps.diagnosis import kept
 
 _CANDIDATES_TOLD = 3
 
@@ -17,7 +17,7 @@ def tell(settings: Settings) -> tuple[str, ...]:
     none, and one on the data.
     """
     with opened.store(settings) as store:
-        return tuple(lines(diagnosis(store), requests=watched(store, settings)))
+        return tuple(lines(kept(store), requests=watched(store, settings)))
 
 
 def lines(found: Diagnosis, *, requests: int) -> Iterator[str]:

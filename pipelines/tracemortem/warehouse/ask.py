@@ -9,7 +9,7 @@ from tracemortem.errors import WarehouseError
 from tracemortem.warehouse import engine
 
 
-def sql(path: Path, query: str, *, memory_limit: str = "1GB") -> pl.DataFrame:
+def sql(path: Path, query: str, *, memory_limit: str = engine.MEMORY_LIMIT) -> pl.DataFrame:
     """The rows of one query.
 
     path     a published file; it is opened read-only, with no access to other files, the network or settings
