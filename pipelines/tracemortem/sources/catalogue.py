@@ -68,8 +68,12 @@ def parse_key(key: str) -> tuple[str, dict[str, str]]:
 
 @dataclass
 class Catalogue:
-    """The series seen so far, and those not handed out yet."""
+    """The series seen so far, and those not handed out yet.
 
+    latest   what `number` gave last
+    """
+
+    latest: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_KEYS))
     _types: dict[str, str] = field(default_factory=dict)
     _units: dict[str, str] = field(default_factory=dict)
     _by_key: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -102,7 +106,7 @@ class Catalogue:
         for described, key, name, labels in sorted(fresh, key=lambda entry: entry[0].rank):
             self._register(described, key, name, labels)
         known = [self._by_key.get(key, (None, None)) for key in keys]
-        return pl.DataFrame(
+        self.latest = pl.DataFrame(
             {
                 "key": keys,
                 "series_no": [number for number, _ in known],
@@ -111,6 +115,7 @@ class Catalogue:
             },
             schema=_KEYS,
         )
+        return self.latest
 
     def series(self, named: Sequence[tuple[str, Mapping[str, str]]]) -> list[int]:
         """The numbers of series given by name and labels, not as a text."""

@@ -118,12 +118,17 @@ def _matched(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _joined(parts: pl.DataFrame, catalogue: Catalogue) -> pl.DataFrame:
-    keys = catalogue.number(parts["key"].unique(maintain_order=True))
-    joined = parts.join(keys, on="key", how="left", nulls_equal=True, maintain_order="left")
+    joined = _named(parts, catalogue.latest)  # most blocks hold the keys of the one before
+    if joined["series_no"].null_count():
+        joined = _named(parts, catalogue.number(parts["key"].unique(maintain_order=True)))
     no_key = pl.when(pl.col("series_no").is_null()).then(
         pl.lit("not of the form name{labels} value timestamp")
     )
     return joined.with_columns(fault=pl.coalesce("fault", no_key))
+
+
+def _named(parts: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
+    return parts.join(keys, on="key", how="left", nulls_equal=True, maintain_order="left")
 
 
 def _at(millis_from: int) -> pl.Expr:
