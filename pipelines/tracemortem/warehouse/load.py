@@ -44,6 +44,7 @@ class Load:
         self.last_at: datetime | None = None
         self.clock: str | None = None
         self.names: Counter[tuple[str, str]] = Counter()
+        self._checked: set[str] = set()
         self._con = con
         self._tables = tables
 
@@ -70,9 +71,9 @@ class Load:
         if records != stored + rejects.height:
             raise ValueError(f"{records} records, but {stored} stored and {rejects.height} rejected")
         for name, frame in rows.items():
-            insert(self._con, self._tables[f"raw.{name}"], self._numbered(frame), file_id=self.file_id)
+            self._insert(f"raw.{name}", frame)
             self._stretch(frame)
-        insert(self._con, self._tables["meta.reject"], self._numbered(rejects), file_id=self.file_id)
+        self._insert("meta.reject", rejects)
         self.stored += stored
         self.rejected += rejects.height
         self.records += records
@@ -84,6 +85,12 @@ class Load:
         """Rows of meta.name_used: field, name, rows."""
         rows = [(f"span.{column}", name, count) for (column, name), count in sorted(self.names.items())]
         return pl.DataFrame(rows, schema=_NAMES, orient="row")
+
+    def _insert(self, name: str, frame: pl.DataFrame) -> None:
+        # most blocks have nothing for most tables, and to check a frame takes DuckDB 2 ms: once will do
+        if frame.height or name not in self._checked:
+            insert(self._con, self._tables[name], self._numbered(frame), file_id=self.file_id)
+            self._checked.add(name)
 
     def _numbered(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The frame with the numbers of lines and series that go on where the file was left."""
