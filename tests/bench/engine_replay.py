@@ -14,7 +14,15 @@ PLAIN_SHARE = 100
 REPLICAS = 20
 A_SECOND = 100.0
 _LAW = (0.014, 6e-5, 5e-5, 8e-8, 4e-9)
-_LIMITS = {"budget": 2048, "chunk": 2048, "most": 256, "blocks": 24_000, "block": 16}
+_LIMITS = {
+    "budget": 2048,
+    "chunk": 2048,
+    "long_from": 1 << 40,
+    "long_most": 1,
+    "most": 256,
+    "blocks": 24_000,
+    "block": 16,
+}
 
 
 def drawn(requests: int) -> dict[str, np.ndarray]:
@@ -43,8 +51,8 @@ def compiled(requests: int) -> str:
         )
         times, preempted = np.empty((own.sum(), 3)), np.empty(own.sum(), np.int64)
         engine.run(
-            arrival, prompt, cached, output, arrival, np.array(_LAW), np.array([-1e18]), np.array([1.0]),
-            *_LIMITS.values(), times, preempted,
+            arrival, prompt, cached, output, arrival, np.full(own.sum(), np.inf), np.array(_LAW),
+            np.array([-1e18]), np.array([1.0]), *_LIMITS.values(), times, preempted,
         )  # fmt: skip
         last += times[:, 2].sum()
     return f"{requests:,} requests, ends sum to {last:.3f}"

@@ -23,17 +23,36 @@ class Running:
     last: float = math.nan
 
 
-def replayed(requests, law, slow, budget, chunk, most, blocks, block):
+def replayed(
+    requests,
+    law,
+    slow,
+    budget,
+    chunk,
+    most,
+    blocks,
+    block,
+    long_from=math.inf,
+    long_most=1,
+    patience=math.inf,
+):
     """Requests (arrival, prompt, cached, output) through one engine; slow: of a time, its slowness."""
     every = [Running(number, *request) for number, request in enumerate(requests)]
     fitting = [one for one in every if math.ceil((one.prompt + one.output) / block) <= blocks]
     waiting, running, now, coming, free = [], [], 0.0, 0, blocks
+
+    def is_long(one):
+        return one.prompt - one.cached >= long_from
+
     while coming < len(fitting) or waiting or running:
         if not waiting and not running:
             now = max(now, fitting[coming].arrival)
         while coming < len(fitting) and fitting[coming].arrival <= now:
             waiting.append(fitting[coming])
             coming += 1
+        waiting = [one for one in waiting if not math.isnan(one.scheduled) or now - one.arrival <= patience]
+        if not waiting and not running:
+            continue
         left, has_preempted, tokens = budget, False, {}
         prefill = decodes = context = square = 0.0
         at = 0
@@ -64,13 +83,17 @@ def replayed(requests, law, slow, budget, chunk, most, blocks, block):
                 prefill, square = prefill + take, square + take * (one.computed + take / 2)
             at += 1
         waiting.sort(key=lambda one: (one.arrival, one.number))
-        while not has_preempted and waiting and left > 0 and len(running) < most:
-            one = waiting[0]
+        while not has_preempted and left > 0 and len(running) < most:
+            computing = sum(is_long(one) and not one.emitted for one in running)
+            may_go = [one for one in waiting if computing < long_most or not is_long(one)]
+            if not may_go:
+                break
+            one = may_go[0]
             found = 0 if one.preempted else one.cached
             missing = one.prompt + one.emitted - found
             if math.ceil(missing / block) > free:
                 break
-            waiting.pop(0)
+            waiting.remove(one)
             take = min(missing, left, chunk)
             one.computed = one.found = found
             one.held = math.ceil(take / block)

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from tracemortem.replay import engine
-from tracemortem.replay.model import Limits
+from tracemortem.replay.model import NONE_LONG, Limits
 
 LAW = np.array([0.014, 6e-5, 5e-5, 8e-8, 4e-9])
 LIMITS = Limits(budget=2048, running=256, blocks=1 << 30, block=16)
@@ -42,9 +42,9 @@ def served(
         slow = (slower or {}).get(number, 1.0)
         own_times = np.empty((len(own), 3))
         engine.run(
-            at[own], prompt[own], cached[own], output[own], at[own], LAW,
+            at[own], prompt[own], cached[own], output[own], at[own], np.full(len(own), np.inf), LAW,
             np.array([-1e18, INCIDENT * 60.0]), np.array([1.0, slow]),
-            LIMITS.budget, LIMITS.budget, LIMITS.running, LIMITS.blocks, LIMITS.block,
+            LIMITS.budget, LIMITS.budget, NONE_LONG, 1, LIMITS.running, LIMITS.blocks, LIMITS.block,
             own_times, preempted[own],
         )  # fmt: skip
         times[own] = own_times

@@ -8,46 +8,9 @@ took memory from one. A prompt is computed in chunks; a step that finishes one g
 import numba
 import numpy as np
 
+from tracemortem.replay.waiting import goes_before, pop, push, without_impatient
+
 COLUMNS = 5  # of a law: seconds a step, a prefill token, a decoding sequence, a token of context, a square
-
-
-@numba.njit(nogil=True, cache=True)
-def _push(heap: np.ndarray, size: int, key: np.ndarray, entry: int) -> int:
-    """Add to a binary heap, smallest key first, of two alike the smaller entry; returns its size."""
-    at = size
-    while at > 0:
-        above = (at - 1) >> 1
-        other = heap[above]
-        if key[other] < key[entry] or (key[other] == key[entry] and other < entry):
-            break
-        heap[at] = other
-        at = above
-    heap[at] = entry
-    return size + 1
-
-
-@numba.njit(nogil=True, cache=True)
-def _pop(heap: np.ndarray, size: int, key: np.ndarray) -> int:
-    """Take the top away; returns the heap's size."""
-    size -= 1
-    entry = heap[size]
-    at = 0
-    while True:
-        below = 2 * at + 1
-        if below >= size:
-            break
-        other = heap[below]
-        if below + 1 < size:
-            beside = heap[below + 1]
-            if key[beside] < key[other] or (key[beside] == key[other] and beside < other):
-                below += 1
-                other = beside
-        if key[entry] < key[other] or (key[entry] == key[other] and entry < other):
-            break
-        heap[at] = other
-        at = below
-    heap[at] = entry
-    return size
 
 
 @numba.njit(nogil=True, cache=True)
@@ -62,11 +25,14 @@ def run(
     cached: np.ndarray,
     output: np.ndarray,
     key: np.ndarray,
+    patience: np.ndarray,
     law: np.ndarray,
     slow_from: np.ndarray,
     slowness: np.ndarray,
     budget: int,
     chunk: int,
+    long_from: int,
+    long_most: int,
     most: int,
     blocks: int,
     block: int,
@@ -79,21 +45,26 @@ def run(
     prompt     tokens, at least 1; cached of them are not computed (at most prompt - 1)
     output     tokens, at least 1
     key        who goes first among those that wait: the smallest
+    patience   s, after which one that was never scheduled leaves the queue
     law        seconds a step, a prefill token, a decoding sequence, a token of context of those, and a
                prefill token times the tokens it attends to; shape (COLUMNS,)
     slow_from  s, ascending, the first at or before every arrival: from then on steps last slowness times
                as long; shape (m,)
     budget     tokens a step computes at most; chunk of them of one prompt
+    long_from  tokens to compute, from which on a prompt is long; long_most of those are computed at once
     most       requests that run at once
     blocks     of memory for KV, each of block tokens
     times      out: when scheduled first, first token, last token, in s; shape (n, 3)
     preempted  out: how often each gave up its memory; shape (n,)
 
-    A request that does not fit into an empty engine has no times (nan).
+    A request that does not fit into an empty engine, or that left, has no times (nan).
     """
     count = arrival.size
     waiting = np.empty(count, np.int64)
     waits = 0
+    lengthy = np.empty(count, np.int64)  # those that wait and are long
+    lengths = 0
+    longs = 0  # that run and have not all of their prompt yet
     running = np.empty(most, np.int64)
     runs = 0
     computed = np.zeros(count, np.int64)
@@ -107,15 +78,19 @@ def run(
     bin_ = 0
     times[:] = np.nan
     preempted[:] = 0
-    while coming < count or waits or runs:
-        if not waits and not runs:
+    while coming < count or waits or lengths or runs:
+        if not waits and not lengths and not runs:
             now = max(now, arrival[coming])
         while coming < count and arrival[coming] <= now:
             fits = _room(prompt[coming] + output[coming], block) <= blocks
-            if fits:
-                waits = _push(waiting, waits, key, coming)
+            if fits and prompt[coming] - cached[coming] >= long_from:
+                lengths = push(lengthy, lengths, key, coming)
+            elif fits:
+                waits = push(waiting, waits, key, coming)
             coming += 1
-        if not waits and not runs:
+        waits = without_impatient(waiting, waits, key, arrival, patience, times, now)
+        lengths = without_impatient(lengthy, lengths, key, arrival, patience, times, now)
+        if not waits and not lengths and not runs:
             continue
         while bin_ + 1 < slow_from.size and slow_from[bin_ + 1] <= now:
             bin_ += 1
@@ -146,7 +121,11 @@ def run(
                 computed[last] = 0
                 shared[last] = 0
                 preempted[last] += 1
-                waits = _push(waiting, waits, key, last)
+                if prompt[last] - cached[last] >= long_from:
+                    lengths = push(lengthy, lengths, key, last)
+                    longs -= emitted[last] == 0
+                else:
+                    waits = push(waiting, waits, key, last)
                 has_preempted = True
                 if last == one:
                     is_out = True
@@ -170,15 +149,25 @@ def run(
         # what waits
         is_full = False
         if not has_preempted:
-            while waits and left > 0 and runs < most:
-                one = waiting[0]
+            while left > 0 and runs < most:
+                may_long = lengths > 0 and longs < long_most
+                if not waits and not may_long:
+                    break
+                is_long = may_long and (not waits or goes_before(key, lengthy[0], waiting[0]))
+                one = lengthy[0] if is_long else waiting[0]
                 total = prompt[one] + emitted[one]
                 found = cached[one] if preempted[one] == 0 else 0
                 if _room(total - found, block) > free:
                     is_full = True
                     break
                 take = min(total - found, left, chunk)
-                waits = _pop(waiting, waits, key)
+                if is_long:
+                    lengths = pop(lengthy, lengths, key)
+                    longs += emitted[one] == 0
+                    lengths = without_impatient(lengthy, lengths, key, arrival, patience, times, now)
+                else:
+                    waits = pop(waiting, waits, key)
+                    waits = without_impatient(waiting, waits, key, arrival, patience, times, now)
                 computed[one] = found
                 shared[one] = found
                 held[one] = _room(found + take - shared[one], block)
@@ -194,7 +183,7 @@ def run(
 
         lasts = law[0] + law[1] * prefill + law[2] * decodes + law[3] * context + law[4] * square
         steps = 1
-        if prefill == 0 and decodes == runs and (not waits or is_full or runs == most):
+        if prefill == 0 and decodes == runs and ((not waits and not lengths) or is_full or runs == most):
             # nothing changes until one ends, one comes, memory is short or the speed changes: as many steps
             # as that at once
             for at in range(runs):
@@ -214,6 +203,10 @@ def run(
                 until = arrival[coming]
             if bin_ + 1 < slow_from.size:
                 until = min(until, slow_from[bin_ + 1])
+            if waits and np.isnan(times[waiting[0], 0]):
+                until = min(until, arrival[waiting[0]] + patience[waiting[0]])
+            if lengths and np.isnan(times[lengthy[0], 0]):
+                until = min(until, arrival[lengthy[0]] + patience[lengthy[0]])
             grows = law[3] * decodes
             if steps > 1 and now + slow * steps * (lasts + 0.5 * grows * (steps - 1)) > until:
                 # the first step that ends at or after it: grows/2 k^2 + (lasts - grows/2) k = span
@@ -243,6 +236,7 @@ def run(
                 emitted[one] += steps
                 if np.isnan(times[one, 1]):
                     times[one, 1] = now
+                    longs -= prompt[one] - cached[one] >= long_from
                 if emitted[one] >= output[one]:
                     times[one, 2] = now
                     free += held[one]

@@ -13,6 +13,7 @@ _BIN_S = 300.0  # of the speed index
 _ENOUGH = 20  # requests that a speed is told from
 _NOISE = 0.06  # what the speed index of a sound engine strays by, on real runs
 _LONG_AGO = -1e18
+NONE_LONG = 1 << 60  # tokens: no prompt has so many
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,17 @@ class Limits:
     budget   tokens a step computes at most
     running  requests that run at once
     blocks   of KV memory, each of block tokens
+    chunk    tokens of one prompt a step computes at most; None: as many as of all
+    long_from, long_most  at once, so many prompts are computed of which that many tokens are not cached
     """
 
     budget: int
     running: int
     blocks: int
     block: int
+    chunk: int | None = None
+    long_from: int = NONE_LONG
+    long_most: int = 1
 
 
 @dataclass(frozen=True)
@@ -46,11 +52,16 @@ class Model:
         """The same where no replica was ever slower than usual."""
         return replace(self, slowness=np.minimum(self.slowness, 1.0))
 
-    def times(self, made: Requests) -> Floats:
+    def times(self, made: Requests, order: Floats | None = None, patience: Floats | None = None) -> Floats:
         """When each request would have been scheduled, have had its first token and its last; shape (n, 3).
 
-        nan where it fits into no engine's memory.
+        order     who waits goes by the smallest of these, shape (n,); None: first come, first served
+        patience  s, after which it leaves the queue, shape (n,); None: never
+        returns   nan where it left, or fits into no engine's memory
         """
+        limits = self.limits
+        order = made.arrival if order is None else order
+        patience = np.full(len(order), np.inf) if patience is None else patience
         times = np.full((len(made.prompt), 3), np.nan)
         slow_from = np.concatenate(([_LONG_AGO], np.arange(1, self.slowness.shape[1]) * _BIN_S))
         for number in range(made.replicas):
@@ -58,9 +69,10 @@ class Model:
             own = own[np.argsort(made.arrival[own], kind="stable")]
             found, preempted = np.empty((len(own), 3)), np.empty(len(own), np.int64)
             engine.run(
-                made.arrival[own], made.prompt[own], made.cached[own], made.output[own], made.arrival[own],
-                self.law, slow_from, self.slowness[number], self.limits.budget, self.limits.budget,
-                self.limits.running, self.limits.blocks, self.limits.block, found, preempted,
+                made.arrival[own], made.prompt[own], made.cached[own], made.output[own], order[own],
+                patience[own], self.law, slow_from, self.slowness[number], limits.budget,
+                limits.chunk or limits.budget, limits.long_from, limits.long_most,
+                limits.running, limits.blocks, limits.block, found, preempted,
             )  # fmt: skip
             times[own] = found
         return times
