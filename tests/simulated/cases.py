@@ -12,7 +12,8 @@ from simulated.fleet import Fleet
 from simulated.parts import Part, joined
 from simulated.shop import Node, Shop, draw_shop, draw_tenant
 from simulated.traffic import Ask, usual
-from simulated.truth import Effect, effect, measured
+from simulated.truth import Effect, effect, is_calm_before, measured
+from simulated.variants import VARIANTS, Variant, restart
 
 Builder = Callable[[Shop, Random, float, float, float], Part]
 SINGLE: dict[str, Builder] = {
@@ -118,35 +119,43 @@ class Case:
         return sum(seconds for place, seconds in jumps if self.shop.nodes[place].host == node.host)
 
 
-def draw(kind: str, seed: int) -> Case:
+def draw(kind: str, seed: int, variant: str = "") -> Case:
     """The case of that kind and seed; raises UnfeltError if nothing was felt at any strength."""
+    other = VARIANTS[variant]
     for strength in STRENGTHS:
         rng = Random(crc32(f"{kind}/{seed}".encode()))
         low, high = _LOAD.get(kind, (0.12, 0.3))
         busier = strength**0.4 if kind in _GROWS else 1.0  # a fault that is as it is needs a busier fleet
-        shop = draw_shop(rng, replicas=_REPLICAS.get(kind, (2, 5)), load=(low * busier, high * busier))
-        shop = _suited(kind, rng, shop)
+        replicas = other.replicas or _REPLICAS.get(kind, (2, 5))
+        shop = draw_shop(rng, replicas=replicas, load=(low * busier, high * busier), per_s=other.per_s)
+        shop = other.change(_suited(kind, rng, shop), Random(seed))
         asks = usual(shop, Random(rng.random()))
-        start_s, end_s = _when(shop, rng)
+        start_s, end_s = _when(shop, rng, other)
+        beside = restart(shop, (start_s + min(end_s, 60.0 * shop.minutes)) / 2, other.is_restart)
         seeded = rng.randrange(1 << 30)
         if kind in {"quiet", "clock_skew_artifact"}:
             parts = _parts(kind, shop, rng, start_s, end_s, strength)
-            whole = Fleet(shop, joined(parts), seeded).run(asks)
+            whole = Fleet(shop, joined((*parts, beside)), seeded).run(asks)
             return Case(kind, seed, shop, parts, start_s, end_s, whole, Effect(None, 0, 0), (), ())
-        without = Fleet(shop, joined(()), seeded).run(asks)
+        without = Fleet(shop, joined((beside,)), seeded).run(asks)
         if kind == "retry_storm":  # people give up when it takes some times as long as it ever does
             usual_s = float(np.quantile(measured(without)[1], 0.995))
             shop = replace(shop, client_timeout_s=max(3.0, rng.uniform(2, 3) * usual_s))
         parts = _parts(kind, shop, rng, start_s, end_s, strength)
 
         def run(
-            some: tuple[Part, ...], shop: Shop = shop, seeded: int = seeded, asks: list[Ask] = asks
+            some: tuple[Part, ...],
+            shop: Shop = shop,
+            seeded: int = seeded,
+            asks: list[Ask] = asks,
+            beside: Part = beside,
         ) -> Fleet:
-            return Fleet(shop, joined(some), seeded).run(asks)
+            return Fleet(shop, joined((*some, beside)), seeded).run(asks)
 
         whole = run(parts)
         found = effect(shop, whole, without, start_s, end_s + max(part.settles_s for part in parts))
-        labelled = None if found.window is None else _label(kind, parts, run, found)
+        is_case = found.window is not None and is_calm_before(shop, whole, without, start_s)
+        labelled = _label(kind, parts, run, found) if is_case else None
         if labelled is not None:
             return Case(kind, seed, shop, parts, start_s, end_s, whole, found, *labelled)
     raise UnfeltError(f"{kind} {seed} is not felt")
@@ -193,11 +202,14 @@ def _parts(kind: str, shop: Shop, rng: Random, a: float, b: float, strength: flo
     return (one,)
 
 
-def _when(shop: Shop, rng: Random) -> tuple[float, float]:
+def _when(shop: Shop, rng: Random, variant: Variant) -> tuple[float, float]:
     """Start and end of the trouble; in one recording of eight it is still going on at the end."""
     start_s = rng.uniform(32, 45) * 60
     end_s = start_s + rng.uniform(18, min(45, shop.minutes - 12 - start_s / 60)) * 60
-    if rng.random() < 0.125:
+    if variant.begins:
+        begun_s, start_s = start_s, rng.uniform(*variant.begins) * 60
+        end_s += start_s - begun_s
+    if rng.random() < 0.125 or variant.is_open:
         end_s = 60.0 * shop.minutes + 600
     return start_s, end_s
 
@@ -208,13 +220,16 @@ def _suited(kind: str, rng: Random, shop: Shop) -> Shop:
         return replace(shop, hardware=replace(shop.hardware, max_sequences=rng.choice((24, 32))))
     if kind == "low_volume":
         return replace(shop, per_s=rng.uniform(0.15, 0.35) * shop.per_s)
-    if kind == "mix_shift":
+    if (
+        kind == "mix_shift"
+    ):  # so few reports that usually P99 is not theirs, and so many requests that it shows
         reports = replace(
             draw_tenant(rng, "rag", "reports"),
             output_tokens=rng.randint(350, 700),
-            weight=0.006 * len(shop.tenants),
+            weight=0.004 * sum(one.weight for one in shop.tenants),
         )
-        return replace(shop, tenants=(*shop.tenants, reports), per_s=1.5 * shop.per_s)
+        hardware = replace(shop.hardware, token_s=shop.hardware.token_s / 3)
+        return replace(shop, tenants=(*shop.tenants, reports), per_s=3 * shop.per_s, hardware=hardware)
     if kind in {"kv_preemption_thrash", "memory_bandwidth_saturation"}:  # many requests decode at once
         tenants = tuple(
             replace(one, output_tokens=one.output_tokens * rng.randint(3, 5)) for one in shop.tenants

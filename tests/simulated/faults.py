@@ -158,7 +158,7 @@ def rollout_cold_cache(shop: Shop, rng: Random, a: float, b: float, strength: fl
     while at < min(b, a + 240 + 500 * strength):
         place = turn % len(shop.nodes)
         name = f"{shop.nodes[place].pod}r{turn}" if is_renamed else None
-        actions += [(at - 5, _out(place)), (at, _killed(place)), (at + down_s, _back(place, name))]
+        actions += [(at - 5, _out(place)), (at, killed(place)), (at + down_s, back(place, name))]
         at, turn = at + down_s + gap_s / strength, turn + 1
     return Part(
         kind="rollout_cold_cache",
@@ -177,7 +177,7 @@ def replica_loss(shop: Shop, rng: Random, a: float, b: float, strength: float) -
     actions: list[Action] = []
     for place in places:
         name = f"{shop.nodes[place].pod}n" if not shop.nodes[place].pod.endswith(f"-{place}") else None
-        actions += [(a, _killed(place)), (a + notices_s, _out(place)), (b, _back(place, name))]
+        actions += [(a, killed(place)), (a + notices_s, _out(place)), (b, back(place, name))]
     return Part(
         kind="replica_loss",
         trouble=Trouble(actions=actions),
@@ -286,14 +286,14 @@ def _out(place: int) -> Callable[[Fleet], None]:
     return action
 
 
-def _killed(place: int) -> Callable[[Fleet], None]:
+def killed(place: int) -> Callable[[Fleet], None]:
     def action(fleet: Fleet) -> None:
         fleet.kill(place)
 
     return action
 
 
-def _back(place: int, name: str | None) -> Callable[[Fleet], None]:
+def back(place: int, name: str | None) -> Callable[[Fleet], None]:
     def action(fleet: Fleet) -> None:
         fleet.revive(place, renamed=name)
 

@@ -102,6 +102,9 @@ class Fleet:
         self.engine_scrapes: list[EngineScrape] = []
         self.gpu_scrapes: list[GpuScrape] = []
         self._open: list[dict[int, Exchange]] = [{} for _ in shop.nodes]  # by id of the job
+        self._busy_sessions: dict[
+            int, list[Ask]
+        ] = {}  # asked meanwhile, where a session waits for its answer
         self._turn = 0
         self._heap: list[tuple[float, int, Callable[..., None], Any]] = []
         self._entries = 0
@@ -116,8 +119,10 @@ class Fleet:
             self._put(one.at, self._receive, one)
         for at, action in self.trouble.actions:
             self._put(at, action, self)
+        late = Random(self.shop.start)
         for beat in range(-1, 60 * self.shop.minutes // self.shop.scrape_s):
-            self._put(beat * self.shop.scrape_s + 3.0, self._scrape, None)
+            jitter = self.shop.scrape_jitter * late.uniform(-1, 1)
+            self._put((beat + jitter) * self.shop.scrape_s + 3.0, self._scrape, None)
         end = 60.0 * self.shop.minutes
         while self._heap and self._heap[0][0] < end:
             at, _, what, who = heapq.heappop(self._heap)
@@ -164,6 +169,10 @@ class Fleet:
 
     def _close(self, place: int, key: int, at: float, status: int) -> None:
         exchange = self._open[place].pop(key)
+        if self.shop.is_closed_loop:
+            held = self._busy_sessions.pop(exchange.ask.session, [])
+            for number, one in enumerate(held):
+                self._put(at + 1.0 + number, self._receive, replace(one, at=at + 1.0 + number))
         if exchange.ended_at < 0:
             exchange.ended_at, exchange.status = at, status
             if status == BAD_GATEWAY:
@@ -177,11 +186,17 @@ class Fleet:
             status = ask.status or 503
             self.exchanges.append(Exchange(ask, None, None, None, 0.0, ask.at + 0.003, status))
             return
+        if self.shop.is_closed_loop and ask.attempt == 0:
+            if ask.session in self._busy_sessions:
+                self._busy_sessions[ask.session].append(ask)
+                return
+            self._busy_sessions[ask.session] = []
         place = self._chosen(ask, choices)
         exchange = Exchange(ask, place, self.nodes[place])
         self.exchanges.append(exchange)
         if self.is_dead[place]:
             exchange.ended_at, exchange.status = ask.at + 0.05, BAD_GATEWAY
+            self._busy_sessions.pop(ask.session, None)
             self._again(ask, exchange.ended_at)
             return
         network_s, inside_s = self.trouble.delay(ask, place, ask.at)

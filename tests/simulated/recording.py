@@ -30,15 +30,16 @@ def write(case: Case, folder: Path) -> Path:
     shop = case.shop
     folder.mkdir(parents=True)
     _write(folder / "otel" / "spans.jsonl.gz", _spans(case))
-    _write(folder / "nginx" / "access.log.gz", _access(case))
-    _write(folder / "nginx" / "log_format.conf", [_FORMAT])
+    if shop.has_access_log:
+        _write(folder / "nginx" / "access.log.gz", _access(case))
+        _write(folder / "nginx" / "log_format.conf", [_FORMAT])
     gpu, engine = gpu_samples(case), engine_samples(case)
     if shop.metrics_as == "query_range":
         _write(folder / "prometheus" / "gpu.json", [query_range(gpu)])
-        _write(folder / "prometheus" / "vllm.json", [query_range(engine)])
+        _write(folder / "prometheus" / "engines.json", [query_range(engine)])
     else:
         _write(folder / "dcgm" / "gpu.prom.gz", text_pages(gpu))
-        _write(folder / "vllm" / "metrics.prom.gz", text_pages(engine))
+        _write(folder / "engines" / "metrics.prom.gz", text_pages(engine))
     if shop.has_events:
         _write(folder / "events.jsonl", _events(case))
     return folder
@@ -57,7 +58,7 @@ def _events(case: Case) -> Iterator[str]:
     said += [
         (rng.uniform(0, 60 * case.shop.minutes), *rng.choice(_INNOCENT)) for _ in range(rng.randint(0, 2))
     ]
-    if rng.random() < 0.6:
+    if rng.random() < 0.6 or case.shop.has_decoy:
         said.append((case.start_s - rng.uniform(20, 300), *rng.choice(_INNOCENT)))
     for at, kind, text in sorted(said):
         time = datetime.fromtimestamp(case.shop.start + at, UTC).isoformat(timespec="seconds")
@@ -70,14 +71,22 @@ def _access(case: Case) -> Iterator[str]:
         took_s = one.ended_at - one.ask.at
         local = datetime.fromtimestamp(start + one.ended_at, UTC).strftime("%d/%b/%Y:%H:%M:%S +0000")
         size = 180 + 40 * one.ask.output_tokens if one.status == 200 else 0 if one.status == 499 else 166
-        forwarded = "-" if one.ask.peer == one.ask.client else one.ask.client
+        client, peer = _addresses(case, one)
+        forwarded = "-" if peer == client else client
         upstream = "-" if one.node is None else f"{one.node.address}:8000"
         upstream_s = "-" if one.node is None else f"{max(0.0, took_s - 0.001):.3f}"
         yield (
-            f'{one.ask.peer} - - [{local}] "POST /v1/chat/completions HTTP/1.1" {one.status} {size} "-" '
+            f'{peer} - - [{local}] "POST /v1/chat/completions HTTP/1.1" {one.status} {size} "-" '
             f'"{one.ask.agent}" "{forwarded}" rt={took_s:.3f} urt="{upstream_s}" '
             f'uaddr="{upstream}" rid={_trace(case, one)}\n'
         )
+
+
+def _addresses(case: Case, one: Exchange) -> tuple[str, str]:
+    """The client's address as the gateway knows it, and that of whoever connects to the gateway."""
+    if case.shop.hides_clients:
+        return case.shop.peers[0], case.shop.peers[0]
+    return one.ask.client, one.ask.peer
 
 
 def _trace(case: Case, one: Exchange) -> str:
@@ -90,7 +99,9 @@ def _spans(case: Case) -> Iterator[str]:
     shop = case.shop
     minutes: dict[int, dict[Node | None, list[str]]] = {}
     for one in case.fleet.exchanges:
-        minutes.setdefault(int(one.ended_at // 60), {}).setdefault(None, []).append(_gateway_span(case, one))
+        if shop.has_gateway_spans:
+            at_edge = minutes.setdefault(int(one.ended_at // 60), {}).setdefault(None, [])
+            at_edge.append(_gateway_span(case, one))
         if one.job is not None and one.node is not None and 0 <= one.job.finished_at < 60 * shop.minutes:
             engines = minutes.setdefault(int(one.job.finished_at // 60), {})
             engines.setdefault(one.node, []).append(_engine_span(case, one))
@@ -111,10 +122,11 @@ def _spans(case: Case) -> Iterator[str]:
 
 
 def _gateway_span(case: Case, one: Exchange) -> str:
+    client, peer = _addresses(case, one)
     attributes = (
         ("http.request.method", "POST"), ("url.path", "/v1/chat/completions"),
-        ("http.response.status_code", one.status), ("client.address", one.ask.client),
-        ("network.peer.address", one.ask.peer), ("user_agent.original", one.ask.agent),
+        ("http.response.status_code", one.status), ("client.address", client),
+        ("network.peer.address", peer), ("user_agent.original", one.ask.agent),
     )  # fmt: skip
     return _span(case, one, "POST /v1/chat/completions", one.ask.at, one.ended_at, attributes, "")
 

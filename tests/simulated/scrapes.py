@@ -20,7 +20,11 @@ class Page:
 
 
 def engine_samples(case: Case) -> Iterator[Page]:
-    """A page an engine and scrape, as vLLM names things."""
+    """A page an engine and scrape, in the names of the shop's engine."""
+    return {"vllm": _vllm, "sglang": _sglang, "tgi": _tgi}[case.shop.metric_names](case)
+
+
+def _vllm(case: Case) -> Iterator[Page]:
     shop = case.shop
     usage = "vllm:gpu_cache_usage_perc" if shop.dialect == "v0" else "vllm:kv_cache_usage_perc"
     for one in case.fleet.engine_scrapes:
@@ -61,6 +65,50 @@ def engine_samples(case: Case) -> Iterator[Page]:
         yield Page(round((shop.start + one.at) * 1000), samples)
 
 
+def _sglang(case: Case) -> Iterator[Page]:
+    """SGLang counts no look-ups: hits are known beside all prompt tokens only."""
+    shop = case.shop
+    for one in case.fleet.engine_scrapes:
+        counters = one.counters
+        labels = {"engine_type": "unified", "model_name": shop.model, "tp_rank": "0", "pod": one.node.pod}
+        samples: list[tuple[str, str, Mapping[str, str], float]] = [
+            ("sglang:num_running_reqs", "gauge", labels, one.running),
+            ("sglang:num_queue_reqs", "gauge", labels, one.waiting),
+            ("sglang:token_usage", "gauge", labels, round(one.usage, 6)),
+            ("sglang:cached_tokens_total", "counter", labels, counters.hits),
+            ("sglang:num_retracted_requests_total", "counter", labels, counters.preemptions),
+            ("sglang:prompt_tokens_total", "counter", labels, counters.prompt),
+            ("sglang:generation_tokens_total", "counter", labels, counters.generated),
+            ("sglang:num_requests_total", "counter", labels, counters.finished),
+        ]
+        for name, histogram in (
+            ("time_to_first_token_seconds", counters.ttft),
+            ("queue_time_seconds", counters.queue),
+            ("e2e_request_latency_seconds", counters.whole),
+        ):
+            samples += _histogram(f"sglang:{name}", labels, histogram)
+        yield Page(round((shop.start + one.at) * 1000), samples)
+
+
+def _tgi(case: Case) -> Iterator[Page]:
+    """TGI says nothing of its cache, nor of preemptions."""
+    shop = case.shop
+    for one in case.fleet.engine_scrapes:
+        counters = one.counters
+        labels = {"instance": f"{one.node.address}:8080", "pod": one.node.pod}
+        samples: list[tuple[str, str, Mapping[str, str], float]] = [
+            ("tgi_batch_current_size", "gauge", labels, one.running),
+            ("tgi_queue_size", "gauge", labels, one.waiting),
+            ("tgi_request_success", "counter", labels, counters.finished),
+        ]
+        for name, histogram in (
+            ("request_queue_duration", counters.queue),
+            ("request_duration", counters.whole),
+        ):
+            samples += _histogram(f"tgi_{name}", labels, histogram)
+        yield Page(round((shop.start + one.at) * 1000), samples)
+
+
 def _histogram(
     name: str, labels: Mapping[str, str], histogram: Histogram
 ) -> Iterator[tuple[str, str, Mapping[str, str], float]]:
@@ -95,7 +143,8 @@ def gpu_samples(case: Case) -> Iterator[Page]:
                 ("PROF_DRAM_ACTIVE", "gauge", round(one.memory, 6)),
                 ("PROF_PIPE_TENSOR_ACTIVE", "gauge", round(one.tensor, 6)),
             ):
-                samples.append((f"DCGM_FI_{name}", kind, labels, value))
+                if shop.has_dram or name != "PROF_DRAM_ACTIVE":
+                    samples.append((f"DCGM_FI_{name}", kind, labels, value))
         yield Page(round((shop.start + at) * 1000), samples)
 
 

@@ -80,12 +80,24 @@ class Shop:
     metrics_as: str
     peers: tuple[str, ...]
     client_timeout_s: float
+    metric_names: str = "vllm"
+    scrape_jitter: float = 0.0  # of the time between scrapes, either way
+    has_gateway_spans: bool = True
+    has_access_log: bool = True
+    has_dram: bool = True
+    has_decoy: bool = False  # an innocent deploy at the onset, always
+    hides_clients: bool = False  # all are behind one address
+    is_closed_loop: bool = False  # a session asks again only once it was answered
 
 
 def draw_shop(
-    rng: Random, *, replicas: tuple[int, int] = (2, 5), load: tuple[float, float] = (0.12, 0.3)
+    rng: Random,
+    *,
+    replicas: tuple[int, int] = (2, 5),
+    load: tuple[float, float] = (0.12, 0.3),
+    per_s: tuple[float, float] = (0.8, 1.8),
 ) -> Shop:
-    """A shop drawn at random. load: share of time that engines compute, from and to."""
+    """A shop drawn at random. load: share of time that engines compute; per_s: requests; from and to."""
     name = f"{rng.choice(_WORDS)}-{rng.choice(_ROLES)}"
     engine = f"{name}-{rng.choice(_ENGINES)}"
     count = rng.randint(*replicas)
@@ -103,7 +115,7 @@ def draw_shop(
         for place, number in enumerate(rng.sample(range(1, 200), count))
     )
     minutes = rng.randint(80, 105)
-    tenants, per_s = _tenants(rng), rng.uniform(0.8, 1.8)
+    tenants, rate = _tenants(rng), rng.uniform(*per_s)
     return Shop(
         name=name,
         gateway=f"{name}-{rng.choice(_EDGES)}",
@@ -114,9 +126,9 @@ def draw_shop(
         nodes=nodes,
         gpus=rng.choice((1, 1, 2, 4)),
         balancing=rng.choice(("round_robin", "least_conn", "hash_session")),
-        hardware=_hardware(rng, tenants, rng.uniform(*load) * count / per_s),
+        hardware=_hardware(rng, tenants, rng.uniform(*load) * count / rate),
         tenants=tenants,
-        per_s=per_s,
+        per_s=rate,
         error_ratio=rng.choice((0.0005, 0.002, 0.004)),
         scrape_s=rng.choice((10, 15, 15, 15, 30)),
         dialect=rng.choice(("v1", "v1", "v1", "v0")),

@@ -28,6 +28,20 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path):
 
 
 @pytest.mark.slow
+def test_what_a_variant_does_not_record_is_not_written(tmp_path: Path):
+    folder = write(draw("quiet", 4, "no_access_log"), tmp_path / "case")
+    assert not (folder / "nginx").exists()
+    assert (folder / "otel" / "spans.jsonl.gz").exists()
+
+
+@pytest.mark.slow
+def test_a_changed_mix_alone_raises_the_fleets_p99():
+    case = draw("mix_shift", 60)
+    assert case.primary == ("mix_shift",)
+    assert case.effect.p99_s > 1.75 * case.effect.usual_p99_s
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["long_context_surge", "retry_storm", "straggler_replica"])
 def test_a_simulated_incident_is_found_and_its_cause_is_named(kind: str, tmp_path: Path):
     found = run(kind, 0, tmp_path)

@@ -60,6 +60,13 @@ def effect(shop: Shop, run: Fleet, without: Fleet, start_s: float, end_s: float)
     return Effect(window, pooled[0], pooled[1])
 
 
+def is_calm_before(shop: Shop, run: Fleet, without: Fleet, start_s: float) -> bool:
+    """Whether nothing is felt before the trouble begins: at most half of those minutes stand out."""
+    before = int(start_s // 60)
+    p99 = [by_minute(each, shop.minutes)[:before] for each in (run, without)]
+    return bool(np.median(p99[0] / np.maximum(p99[1], 1e-9)) <= FELT_RATIO)
+
+
 def by_minute(fleet: Fleet, minutes: int) -> NDArray[np.float64]:
     """P99 of every minute; 0 where nothing arrived."""
     at, latency = measured(fleet)
