@@ -123,6 +123,38 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """A hypothesis in quiet stretches: in how many it could be tested, and in how many it was supported.
+
+    upper   share of such stretches in which it is supported at most, with 95 % certainty; None if it never
+            could be tested
+    """
+
+    kind: str
+    tested: int
+    supported: int
+    upper: float | None
+
+
+@dataclass(frozen=True)
+class Placebo:
+    """What would be blamed where nothing happened. status: tested or not_testable; text says why.
+
+    stretches   quiet stretches of the incident's service; minutes: length of each
+    alarmed     in how many any hypothesis is supported
+    upper       share of such stretches that are at most, with 95 % certainty
+    """
+
+    status: str
+    stretches: int
+    minutes: float | None
+    alarmed: int | None
+    upper: float | None
+    rules: tuple[Tried, ...]
+    text: str
+
+
+@dataclass(frozen=True)
 class Reset:
     """A factor put back in a replay. p99_s: the incident's then; share: of the rise that goes."""
 

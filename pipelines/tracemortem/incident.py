@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tracemortem.findings import Alert, Movement, Replay, Segment, Split
+from tracemortem.findings import Alert, Movement, Placebo, Replay, Segment, Split
 
 
 @dataclass(frozen=True)
@@ -193,6 +193,7 @@ class Incident:
     movements: tuple[Movement, ...] = ()
     segments: tuple[Segment, ...] = ()
     replay: Replay | None = None
+    placebo: Placebo | None = None
 
 
 @dataclass(frozen=True)

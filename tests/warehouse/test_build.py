@@ -51,6 +51,17 @@ def test_only_the_stages_asked_for_are_built(store: Store, sql: Sql):
     assert store.scalar("select n from mart.total") == 6
 
 
+def test_only_the_tables_asked_for_are_built_with_those_they_read(store: Store, sql: Sql):
+    total = a_model("select sum(n) as n from mart.numbers", "n")
+    folder = sql(norm__other=NUMBERS, mart__numbers=NUMBERS, mart__total=total, mart__other=NUMBERS)
+    build(store, folder, {"count": 4})
+    assert build(store, folder, {"count": 9}, ("mart",), {"mart.total"}) == {
+        "mart.numbers": 9,
+        "mart.total": 1,
+    }
+    assert store.frame("select count(*) from mart.other").item() == 4
+
+
 def test_a_table_whose_model_is_gone_goes_with_it(store: Store, sql: Sql):
     folder = sql(norm__numbers=NUMBERS, norm__old=NUMBERS, mart__kept=NUMBERS)
     build(store, folder, {"count": 1})

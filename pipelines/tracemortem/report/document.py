@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from jsonschema import Draft202012Validator
 
-from tracemortem.findings import Replay, Split
+from tracemortem.findings import Placebo, Replay, Split
 from tracemortem.folders import folder
 from tracemortem.incident import Annotation, Cause, Diagnosis, Evidence, Incident
 
@@ -108,6 +108,7 @@ def _incident(incident: Incident) -> dict[str, Any]:
         "signals": [_plain(asdict(movement)) for movement in incident.movements],
         "alerts": [_plain(asdict(alert)) for alert in incident.alerts],
         "replay": None if incident.replay is None else _replay(incident.replay),
+        "placebo": None if incident.placebo is None else _placebo(incident.placebo),
     }
 
 
@@ -129,6 +130,10 @@ def _decomposition(split: Split | None) -> dict[str, Any]:
 def _replay(replay: Replay) -> dict[str, Any]:
     resets = [_plain(asdict(reset)) for reset in replay.resets]
     return _plain(asdict(replay)) | {"law": [_number(one) for one in replay.law], "resets": resets}
+
+
+def _placebo(placebo: Placebo) -> dict[str, Any]:
+    return _plain(asdict(placebo)) | {"rules": [_plain(asdict(rule)) for rule in placebo.rules]}
 
 
 def _cause(cause: Cause) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from tracemortem.detect.baseline import stated
 from tracemortem.detect.failures import failures
 from tracemortem.detect.given import given
 from tracemortem.detect.incidents import incidents
+from tracemortem.detect.quiet import Busy, quiet_stretches
 from tracemortem.detect.spikes import spikes
 from tracemortem.detect.watches import READ, watches
 from tracemortem.incident import Annotation, Spike
@@ -74,7 +75,8 @@ def detect(settings: Settings) -> int:
         fates = store.frame(_FATES, _bounds(settings))
         shown = [*(spikes(requests, each) for each in looks.values()), failures(fates, watch)]
         found = annotated(incidents(shown, numbers["merge_minutes"]), said, requests, watch)
-        store.replace("raw.busy", pl.DataFrame([*_busy(found, said)], schema=_BUSY, orient="row"))
+        busy = [*_busy(found, said)]
+        store.replace("raw.busy", pl.DataFrame(busy, schema=_BUSY, orient="row"))
         if settings.window is not None:
             start, end = options.span(settings.window, settings.timezone)
             [spike] = given(requests, watch, start, end, found, usual)
@@ -84,13 +86,16 @@ def detect(settings: Settings) -> int:
             found = stated(found, requests, usual, watch)
         every = pl.concat([each.select("service", "started_at") for each in (requests, fates)])
         ends = dict(every.group_by("service").agg(pl.col("started_at").max()).iter_rows())
-        rows = [_row(spike, ends[spike.service]) for spike in found]
+        rows = [_row(spike, _after(ends[spike.service])) for spike in found]
         store.replace("raw.incident", pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
+        stretches = quiet_stretches(requests, found, [*busy, *_busy(found, ())], watch, numbers)
+        quiet = [_row(each, each.end) for each in stretches]
+        store.replace("raw.quiet", pl.DataFrame(quiet, schema=_SCHEMA, orient="row"))
         told.advance(0, requests.height)
     return len(rows)
 
 
-def _busy(spikes: Sequence[Spike], annotations: Sequence[Annotation]) -> Iterator[tuple[object, ...]]:
+def _busy(spikes: Sequence[Spike], annotations: Sequence[Annotation]) -> Iterator[Busy]:
     """Every stretch in which a service was not as usual, by what was found and by what is said."""
     for spike in spikes:
         yield spike.service, min(spike.onset_earliest, spike.start), spike.end
@@ -115,9 +120,12 @@ def _bound(text: str | None, settings: Settings, option: str) -> datetime | None
     return None if text is None else options.instant(text, settings.timezone, option)
 
 
-def _row(spike: Spike, last_arrival: datetime) -> tuple[object, ...]:
-    # whole minutes: the recording ends with the minute of the last arrival
-    recording_end = last_arrival.replace(second=0, microsecond=0) + timedelta(minutes=1)
+def _after(last_arrival: datetime) -> datetime:
+    """The end of a recording in whole minutes: of that of the last arrival."""
+    return last_arrival.replace(second=0, microsecond=0) + timedelta(minutes=1)
+
+
+def _row(spike: Spike, recording_end: datetime | None) -> tuple[object, ...]:
     return (
         spike.incident_id, spike.service, spike.status, spike.metric, spike.start, spike.end,
         spike.onset_earliest, spike.onset_latest, spike.baseline_start, spike.baseline_end,

@@ -13,12 +13,14 @@ from tracemortem.explain.confidence import Confidence
 from tracemortem.explain.confidence import read as read_confidence
 from tracemortem.explain.hypothesis import Hypothesis, read_all
 from tracemortem.explain.movements import movements, read_courses
+from tracemortem.explain.placebo import doubted, placebo
 from tracemortem.explain.ranges import sources
 from tracemortem.explain.relabel import relabelled
 from tracemortem.explain.segments import segments
 from tracemortem.explain.signals import Signal, figures, signals
 from tracemortem.explain.split import split
 from tracemortem.explain.weigh import citations, unexplained, verdicts
+from tracemortem.findings import Placebo
 from tracemortem.incident import Annotation, Diagnosis, Impact, Incident, InputFile, QualityCheck, Spike
 from tracemortem.progress import stage
 from tracemortem.settings import Settings
@@ -26,6 +28,7 @@ from tracemortem.steps import incident_rows as rows
 from tracemortem.steps import opened
 from tracemortem.steps.annotations import kept, unmatched
 from tracemortem.steps.diagnosis import keep
+from tracemortem.steps.placebo import tried
 from tracemortem.warehouse import check, header
 from tracemortem.warehouse.build import build
 from tracemortem.warehouse.store import Store
@@ -42,9 +45,12 @@ def explain(settings: Settings) -> int:
     """Gather evidence, weigh it, keep the diagnosis in meta.diagnosis; returns how many are confirmed."""
     values = opened.values(settings)
     with opened.store(settings) as store, stage("explanation"):
+        notes = {table: meanings(table, values) for table in SIGNAL_TABLES}
+        hypotheses = suspicions(notes)
+        placebos = tried(store, values, hypotheses, notes)
         build(store, folders.folder("sql"), values, ("evidence",))
         said = kept(store)
-        incidents = tuple(_incidents(store, values, said))
+        incidents = tuple(_incidents(store, values, said, hypotheses, notes, placebos))
         diagnosis = Diagnosis(
             *_window(store),
             timezone=settings.timezone,
@@ -86,10 +92,13 @@ def suspicions(notes: Mapping[str, Mapping[str, object]]) -> tuple[Hypothesis, .
 
 
 def _incidents(
-    store: Store, values: Mapping[str, float], annotations: Sequence[Annotation]
+    store: Store,
+    values: Mapping[str, float],
+    annotations: Sequence[Annotation],
+    hypotheses: Sequence[Hypothesis],
+    notes: Mapping[str, Mapping[str, tuple[str, str]]],
+    placebos: Mapping[str, Placebo],
 ) -> Iterator[Incident]:
-    notes = {table: meanings(table, values) for table in SIGNAL_TABLES}
-    hypotheses = suspicions(notes)
     recorders: Mapping[str, str] = declared.parsed(folders.definitions("explain", "recorders.yaml"))
     frames = {table: store.frame(f"from evidence.{table} order by all") for table in SIGNAL_TABLES}
     said = {annotation.said: annotation for annotation in annotations}
@@ -102,7 +111,8 @@ def _incidents(
             for signal in signals(table, frame, notes[table], row["incident_id"])
         }
         own = said.get(row["annotation"])
-        yield _incident(store, row, measured, hypotheses, recorders, rules, sure, values, own)
+        beside = placebos.get(row["service"], placebo((), None)) if row["status"] == "confirmed" else None
+        yield _incident(store, row, measured, hypotheses, recorders, rules, sure, values, own, beside)
 
 
 def _incident(
@@ -115,6 +125,7 @@ def _incident(
     sure: Confidence,
     values: Mapping[str, float],
     annotation: Annotation | None,
+    beside: Placebo | None,
 ) -> Incident:
     own = {"id": row["incident_id"]}
     spike = Spike(
@@ -139,6 +150,8 @@ def _incident(
     peak = worst[0] if worst else {"minute": None, "p99_s": None}
     causes, not_causes = verdicts(hypotheses, measured, recorders)
     causes = sure.of(causes)
+    if beside is not None:
+        causes = doubted(causes, beside, values)
     if not causes and spike.has_risen:
         causes = (unexplained(not_causes, measured),)
     if annotation is not None:
@@ -185,6 +198,7 @@ def _incident(
             recovery, spike, impact["baseline_s"], impact["peak_s"], row["recording_end"], values
         ),
         decomposition=split(store.frame(rows.LENGTHS, own), values) if spike.has_risen else None,
+        placebo=beside,
         segments=segments(store.frame(rows.SEGMENTS, own), values) if spike.has_risen else (),
         annotation=annotation,
         movements=movements(

@@ -19,12 +19,17 @@ _AMBIGUOUS = {
 
 
 def build(
-    store: Store, sql: Path, values: Mapping[str, Value], stages: Collection[str] = STAGES
+    store: Store,
+    sql: Path,
+    values: Mapping[str, Value],
+    stages: Collection[str] = STAGES,
+    only: Collection[str] | None = None,
 ) -> dict[str, int]:
     """Build the models of these stages, in order, each table replaced as a whole.
 
     values   parameter -> value, at least those that the models ask for
     stages   earlier ones must have been built before
+    only     tables that are wanted, with those of the stages that they read; None: all
     returns  table -> rows, in the order built
     raises   DefinitionError if a model does not run, asks for what values lacks, or gives other columns than
              its header says; WarehouseError if memory or disk give out
@@ -35,9 +40,13 @@ def build(
     macro.install(store.con, (one for one in macros if not one.is_table))
     for stage in stages:
         store.run(f"create schema if not exists {stage}")
-    built = {
-        one.name: _build(store, one, values) for one in model.read(sql, store.tables) if one.stage in stages
-    }
+    models = [one for one in model.read(sql, store.tables) if one.stage in stages]
+    if only is not None:
+        wanted = set(only)
+        for one in reversed(models):  # each stands after those it reads
+            wanted |= one.reads if one.name in wanted else set()
+        return {one.name: _build(store, one, values) for one in models if one.name in wanted}
+    built = {one.name: _build(store, one, values) for one in models}
     _drop_what_no_model_makes(store, stages, built)
     if STAGES[-1] in stages:
         macro.install(store.con, (one for one in macros if one.is_table))
