@@ -55,6 +55,12 @@ def a_cut_gzip(folder: Path) -> Path:
     return path
 
 
+def a_bomb(folder: Path) -> Path:
+    path = folder / "spans.jsonl.gz"
+    path.write_bytes(gzip.compress(gzip.compress(spans(400).encode() + bytes(400 << 20), 1)))
+    return path
+
+
 def a_folder_of_nothing(folder: Path) -> Path:
     path = folder / "things"
     path.mkdir()
@@ -382,6 +388,17 @@ def run(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "100", "TERM": "xterm"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(given, env=environment, **(pipes | options))
+
+
+def test_a_decompression_bomb_is_said_in_four_lines_and_takes_no_memory(tmp_path):
+    with run("postmortem", a_bomb(tmp_path), "--out", tmp_path / "out", "--quiet") as process:
+        told = process.stderr.read().splitlines()
+        _, status, used = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 1
+    assert [line.split()[0] for line in told] == ["tracemortem:", "where", "why", "fix"]
+    assert told[0].endswith("the gzip file spans.jsonl.gz looks like a decompression bomb")
+    assert used.ru_maxrss < 600 << 10  # KiB; what is packed is 400 MiB, and the command by itself takes 200
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path):
