@@ -112,6 +112,6 @@ def test_both_formats_of_our_own_say_the_same_of_upstreams_and_times(logs):
     assert text.select(columns).rows() == encoded.select(columns).rows()
     assert text["upstream_attempts"].to_list() == [tried for *_, tried in REQUESTS]
     slow = text.filter(pl.col("path") == "/slow/0.25").row(0, named=True)
-    # nginx reads each time off a clock that it moves on once per turn of its loop, and cuts it to a millisecond
+    # nginx reads each time off a clock that moves on once per turn of its loop, and cuts it to a millisecond
     tick = 0.002
     assert 0.25 - tick <= slow["ttft_s"] <= slow["upstream_s"] + tick <= slow["duration_s"] + 2 * tick < 5

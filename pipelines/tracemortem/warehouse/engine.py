@@ -72,7 +72,7 @@ def unusable(error: duckdb.Error, path: Path) -> WarehouseError:
             "the work takes more memory than it may use",
             where=str(path),
             why=first_line(error),
-            fix="raise the memory limit, or take a shorter window",
+            fix="give fewer files at once, as those of one day",
         )
     return WarehouseError(
         f"{path.name} cannot be used",
