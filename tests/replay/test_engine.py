@@ -7,15 +7,15 @@ import pytest
 from plain_engine import replayed
 
 from tracemortem.replay import engine
+from tracemortem.replay.model import NONE_LONG
 
 LAW = np.array([0.01, 5e-5, 2e-4, 1e-7, 3e-9])
-DEFAULT = {"long_from": 1 << 40, "long_most": 1, "patience": math.inf}
 STEADY = np.array([-1e18]), np.array([1.0])
 
 
 def run(
     requests, law=LAW, slow=STEADY, budget=2048, chunk=2048, most=256, blocks=1 << 30, block=16,
-    long_from=1 << 40, long_most=1, patience=math.inf,
+    long_from=NONE_LONG, long_most=1, patience=math.inf,
 ):  # fmt: skip
     arrival, prompt, cached, output = (np.array(column) for column in zip(*requests, strict=True))
     times, preempted = np.empty((len(requests), 3)), np.empty(len(requests), np.int64)
@@ -69,7 +69,9 @@ def test_the_compiled_engine_does_what_the_plain_one_does(seed, a_second, longes
         "most": 256,
         "blocks": 1 << 30,
         "block": 16,
-        **DEFAULT,
+        "long_from": NONE_LONG,
+        "long_most": 1,
+        "patience": math.inf,
         **limits,
     }
     times, preempted = run(requests, slow=slow, **settings)
@@ -99,7 +101,7 @@ def test_who_has_the_smallest_key_goes_first():
     tokens, times = np.array([100, 100, 100]), np.empty((3, 3))
     engine.run(
         arrival, tokens, np.zeros(3, np.int64), np.array([200, 2, 2]), np.array([0.0, 9.0, 1.0]),
-        np.full(3, np.inf), LAW, *STEADY, 2048, 2048, 1 << 40, 1, 1, 1000, 16, times, np.empty(3, np.int64),
+        np.full(3, np.inf), LAW, *STEADY, 2048, 2048, NONE_LONG, 1, 1, 1000, 16, times, np.empty(3, np.int64),
     )  # fmt: skip
     assert times[:, 0].argsort().tolist() == [0, 2, 1]
 

@@ -220,9 +220,8 @@ def _suited(kind: str, rng: Random, shop: Shop) -> Shop:
         return replace(shop, hardware=replace(shop.hardware, max_sequences=rng.choice((24, 32))))
     if kind == "low_volume":
         return replace(shop, per_s=rng.uniform(0.15, 0.35) * shop.per_s)
-    if (
-        kind == "mix_shift"
-    ):  # so few reports that usually P99 is not theirs, and so many requests that it shows
+    if kind == "mix_shift":
+        # so few reports that usually P99 is not theirs, and so many requests that it shows
         reports = replace(
             draw_tenant(rng, "rag", "reports"),
             output_tokens=rng.randint(350, 700),

@@ -102,9 +102,8 @@ class Fleet:
         self.engine_scrapes: list[EngineScrape] = []
         self.gpu_scrapes: list[GpuScrape] = []
         self._open: list[dict[int, Exchange]] = [{} for _ in shop.nodes]  # by id of the job
-        self._busy_sessions: dict[
-            int, list[Ask]
-        ] = {}  # asked meanwhile, where a session waits for its answer
+        # what a session asks while it waits for its answer
+        self._busy_sessions: dict[int, list[Ask]] = {}
         self._turn = 0
         self._heap: list[tuple[float, int, Callable[..., None], Any]] = []
         self._entries = 0

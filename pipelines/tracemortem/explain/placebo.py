@@ -4,15 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tracemortem.explain.weigh import STRENGTH
 from tracemortem.findings import Placebo, Tried
 from tracemortem.incident import Cause
 
 _SURE = 0.95
 _HALVINGS = 50  # of an interval of shares: to the last digit
-_SUPPORTED = {"established": 3, "likely": 2, "possible": 1}
-_TELLING = (
-    20  # with 0 of fewer stretches, the bound lies above 14 %: not even a common false alarm is excluded
-)
+# With 0 of fewer stretches the bound lies above 14 %: not even a common false alarm is excluded.
+_TELLING = 20
 
 
 def at_most(found: int, of: int) -> float:
@@ -54,7 +53,7 @@ def placebo(stretches: Sequence[Mapping[str, str]], minutes: float | None) -> Pl
         )
     kinds = list(dict.fromkeys(kind for verdicts in stretches for kind in verdicts))
     rules = tuple(_tried(kind, [verdicts[kind] for verdicts in stretches]) for kind in kinds)
-    alarmed = sum(any(verdict in _SUPPORTED for verdict in verdicts.values()) for verdicts in stretches)
+    alarmed = sum(any(verdict in STRENGTH for verdict in verdicts.values()) for verdicts in stretches)
     count = len(stretches)
     upper = at_most(alarmed, count)
     named = (
@@ -78,7 +77,7 @@ def doubted(causes: Sequence[Cause], tried: Placebo, settings: Mapping[str, floa
     """
     rules = {rule.kind: rule for rule in tried.rules}
     told = [_doubted(cause, rules.get(cause.kind), settings["placebo_false_alarms"]) for cause in causes]
-    return tuple(sorted(told, key=lambda cause: (cause.role != "primary", -_SUPPORTED[cause.verdict])))
+    return tuple(sorted(told, key=lambda cause: (cause.role != "primary", -STRENGTH[cause.verdict])))
 
 
 def _doubted(cause: Cause, rule: Tried | None, limit: float) -> Cause:
@@ -96,5 +95,5 @@ def _doubted(cause: Cause, rule: Tried | None, limit: float) -> Cause:
 
 def _tried(kind: str, verdicts: Sequence[str]) -> Tried:
     tested = sum(verdict != "not_testable" for verdict in verdicts)
-    supported = sum(verdict in _SUPPORTED for verdict in verdicts)
+    supported = sum(verdict in STRENGTH for verdict in verdicts)
     return Tried(kind, tested, supported, at_most(supported, tested) if tested else None)

@@ -85,6 +85,19 @@ def signals(
         )
 
 
+def measured(
+    frames: Mapping[str, pl.DataFrame],
+    meanings: Mapping[str, Mapping[str, tuple[str, str]]],
+    incident_id: str,
+) -> dict[str, Signal]:
+    """The signals of one incident in all evidence tables, by table.column; table -> frame, meanings."""
+    return {
+        signal.name: signal
+        for table, frame in frames.items()
+        for signal in signals(table, frame, meanings[table], incident_id)
+    }
+
+
 def figures(columns: Iterable[str]) -> list[str]:
     """Those columns of an evidence table that are signals of their own."""
     return [

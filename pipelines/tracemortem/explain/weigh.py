@@ -9,7 +9,7 @@ from tracemortem.explain.signals import UNKNOWN, Signal, figure
 from tracemortem.incident import Cause, Evidence, NotCause
 
 UNEXPLAINED = "unknown"  # the kind of a real spike that no hypothesis explains
-_STRENGTH = {"established": 3, "likely": 2, "possible": 1}
+STRENGTH = {"established": 3, "likely": 2, "possible": 1}  # of a verdict that speaks for a cause
 _COVERED_ENOUGH = 0.95  # the contract's bound for clearing a suspect
 _TRAFFIC = ("traffic.requests_per_s", "traffic.clients", "errors.server_error_ratio", "stages.queue_p99_s")
 _CITATION = re.compile(r"\{([a-z_0-9]+\.[a-z_0-9]+)\.(now|before)\}")
@@ -33,7 +33,7 @@ class Judgement:
     @property
     def is_supported(self) -> bool:
         """Whether the evidence speaks for it."""
-        return self.verdict in _STRENGTH
+        return self.verdict in STRENGTH
 
 
 def judge(hypothesis: Hypothesis, signals: Mapping[str, Signal]) -> Judgement:
@@ -87,7 +87,7 @@ def verdicts(
         for judgement in judged
         if judgement.is_supported
     ]
-    causes.sort(key=lambda pair: (pair[1] != "primary", -_STRENGTH[pair[0].verdict], -pair[0].met))
+    causes.sort(key=lambda pair: (pair[1] != "primary", -STRENGTH[pair[0].verdict], -pair[0].met))
     blamed = tuple(
         Cause(
             kind=judgement.hypothesis.kind,

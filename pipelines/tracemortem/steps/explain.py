@@ -17,7 +17,7 @@ from tracemortem.explain.placebo import doubted, placebo
 from tracemortem.explain.ranges import sources
 from tracemortem.explain.relabel import relabelled
 from tracemortem.explain.segments import segments
-from tracemortem.explain.signals import Signal, figures, signals
+from tracemortem.explain.signals import Signal, figures, measured
 from tracemortem.explain.split import split
 from tracemortem.explain.weigh import citations, unexplained, verdicts
 from tracemortem.findings import Placebo
@@ -105,20 +105,16 @@ def _incidents(
     rules = read_rules(folders.definitions("explain", "rules.yaml"))
     sure = read_confidence(folders.definitions("explain", "confidence.yaml"))
     for row in store.frame("from raw.incident order by started_at, incident_id").to_dicts():
-        measured = {
-            signal.name: signal
-            for table, frame in frames.items()
-            for signal in signals(table, frame, notes[table], row["incident_id"])
-        }
+        shown = measured(frames, notes, row["incident_id"])
         own = said.get(row["annotation"])
         beside = placebos.get(row["service"], placebo((), None)) if row["status"] == "confirmed" else None
-        yield _incident(store, row, measured, hypotheses, recorders, rules, sure, values, own, beside)
+        yield _incident(store, row, shown, hypotheses, recorders, rules, sure, values, own, beside)
 
 
 def _incident(
     store: Store,
     row: Mapping[str, Any],
-    measured: Mapping[str, Signal],
+    shown: Mapping[str, Signal],
     hypotheses: Sequence[Hypothesis],
     recorders: Mapping[str, str],
     rules: Sequence[Rule],
@@ -148,12 +144,12 @@ def _incident(
     recovery = store.frame("from evidence.recovery where incident_id = $id order by all", own)
     worst = store.frame(rows.WORST_MINUTE, own).to_dicts()
     peak = worst[0] if worst else {"minute": None, "p99_s": None}
-    causes, not_causes = verdicts(hypotheses, measured, recorders)
+    causes, not_causes = verdicts(hypotheses, shown, recorders)
     causes = sure.of(causes)
     if beside is not None:
         causes = doubted(causes, beside, values)
     if not causes and spike.has_risen:
-        causes = (unexplained(not_causes, measured),)
+        causes = (unexplained(not_causes, shown),)
     if annotation is not None:
         causes, not_causes = relabelled(causes, not_causes, annotation)
     is_said = annotation is not None and annotation.verdict is not None

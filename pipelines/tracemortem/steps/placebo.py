@@ -8,7 +8,7 @@ import polars as pl
 from tracemortem import folders
 from tracemortem.explain.hypothesis import Hypothesis
 from tracemortem.explain.placebo import placebo
-from tracemortem.explain.signals import signals
+from tracemortem.explain.signals import measured
 from tracemortem.explain.weigh import judge
 from tracemortem.findings import Placebo
 from tracemortem.warehouse.build import build
@@ -46,12 +46,8 @@ def tried(
     found: dict[str, list[dict[str, str]]] = {}
     lengths: dict[str, float] = {}
     for stretch in stretches:
-        measured = {
-            signal.name: signal
-            for table, frame in frames.items()
-            for signal in signals(table, frame, notes[table], stretch["incident_id"])
-        }
-        verdicts = {hypothesis.kind: judge(hypothesis, measured).verdict for hypothesis in hypotheses}
+        shown = measured(frames, notes, stretch["incident_id"])
+        verdicts = {hypothesis.kind: judge(hypothesis, shown).verdict for hypothesis in hypotheses}
         service = stretch["service"]
         found.setdefault(service, []).append(verdicts)
         lengths[service] = (stretch["ended_at"] - stretch["started_at"]).total_seconds() / 60
