@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from zlib import crc32
 
@@ -13,7 +14,7 @@ from simulated.parts import Part, joined
 from simulated.shop import Node, Shop, draw_shop, draw_tenant
 from simulated.traffic import Ask, usual
 from simulated.truth import Effect, effect, is_calm_before, measured
-from simulated.variants import VARIANTS, Variant, restart
+from simulated.variants import VARIANTS, Variant, restart, slowed
 
 Builder = Callable[[Shop, Random, float, float, float], Part]
 SINGLE: dict[str, Builder] = {
@@ -88,6 +89,7 @@ class Case:
     primary    needed causes; none: no incident
     accepted   what may stand for them, or be primary beside them
     plausible  what may be named besides, as contributing
+    again      the same draw with some parts only, or others besides
     """
 
     kind: str
@@ -100,6 +102,7 @@ class Case:
     effect: Effect
     primary: tuple[str, ...]
     accepted: tuple[str, ...]
+    again: Callable[[tuple[Part, ...]], Fleet]
 
     @property
     def plausible(self) -> frozenset[str]:
@@ -131,34 +134,33 @@ def draw(kind: str, seed: int, variant: str = "") -> Case:
         shop = other.change(_suited(kind, rng, shop), Random(seed))
         asks = usual(shop, Random(rng.random()))
         start_s, end_s = _when(shop, rng, other)
-        beside = restart(shop, (start_s + min(end_s, 60.0 * shop.minutes)) / 2, other.is_restart)
+        beside = (
+            restart(shop, (start_s + min(end_s, 60.0 * shop.minutes)) / 2, other.is_restart),
+            slowed(shop, Random(seed), start_s, end_s, other.slowness),
+        )
         seeded = rng.randrange(1 << 30)
         if kind in {"quiet", "clock_skew_artifact"}:
             parts = _parts(kind, shop, rng, start_s, end_s, strength)
-            whole = Fleet(shop, joined((*parts, beside)), seeded).run(asks)
-            return Case(kind, seed, shop, parts, start_s, end_s, whole, Effect(None, 0, 0), (), ())
-        without = Fleet(shop, joined((beside,)), seeded).run(asks)
+            run = partial(_run, shop, seeded, asks, beside)
+            return Case(kind, seed, shop, parts, start_s, end_s, run(parts), Effect(None, 0, 0), (), (), run)
+        without = _run(shop, seeded, asks, beside, ())
         if kind == "retry_storm":  # people give up when it takes some times as long as it ever does
             usual_s = float(np.quantile(measured(without)[1], 0.995))
             shop = replace(shop, client_timeout_s=max(3.0, rng.uniform(2, 3) * usual_s))
         parts = _parts(kind, shop, rng, start_s, end_s, strength)
 
-        def run(
-            some: tuple[Part, ...],
-            shop: Shop = shop,
-            seeded: int = seeded,
-            asks: list[Ask] = asks,
-            beside: Part = beside,
-        ) -> Fleet:
-            return Fleet(shop, joined((*some, beside)), seeded).run(asks)
-
+        run = partial(_run, shop, seeded, asks, beside)
         whole = run(parts)
         found = effect(shop, whole, without, start_s, end_s + max(part.settles_s for part in parts))
         is_case = found.window is not None and is_calm_before(shop, whole, without, start_s)
         labelled = _label(kind, parts, run, found) if is_case else None
         if labelled is not None:
-            return Case(kind, seed, shop, parts, start_s, end_s, whole, found, *labelled)
+            return Case(kind, seed, shop, parts, start_s, end_s, whole, found, *labelled, run)
     raise UnfeltError(f"{kind} {seed} is not felt")
+
+
+def _run(shop: Shop, seed: int, asks: list[Ask], beside: tuple[Part, ...], parts: tuple[Part, ...]) -> Fleet:
+    return Fleet(shop, joined((*parts, *beside)), seed).run(asks)
 
 
 def _label(

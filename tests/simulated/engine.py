@@ -9,20 +9,27 @@ A step lasts as long as the slower of computing and reading memory, and a part o
     speed x (host + max(C, M) + overlap x min(C, M))
     C = token x P + sequence x B,  M = weights + context x X
 
-P are the prompt tokens computed in it, B the sequences that get a token, X the tokens of context read.
-Steps in which only decoding happens are taken together, up to the next arrival or end of an answer.
+P are the prompt tokens computed in it, B the sequences that get a token, X the tokens of context read. Steps
+may stray from that, and now and then one stalls. Steps in which only decoding happens are taken together, up
+to the next arrival or end of an answer.
 """
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from math import inf, sqrt
+from random import Random
 
 from simulated.counters import Counters
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """What a step costs, in seconds, and what fits into memory, in tokens."""
+    """What a step costs, in seconds, and what fits into memory, in tokens.
+
+    noise        relative standard deviation of a step's time
+    stall_ratio  share of steps that take stall_s longer
+    """
 
     host_s: float
     token_s: float
@@ -33,6 +40,9 @@ class Hardware:
     kv_tokens: int
     max_sequences: int
     batched_tokens: int
+    noise: float = 0.0
+    stall_ratio: float = 0.0
+    stall_s: float = 0.15
 
 
 @dataclass(slots=True, eq=False)
@@ -73,8 +83,10 @@ class Sequence:
 class Replica:
     """One engine. What goes wrong with it is set from outside: speed, context_factor, is_caching, room."""
 
-    def __init__(self, hardware: Hardware) -> None:
+    def __init__(self, hardware: Hardware, seed: int = 0) -> None:
         self.hardware = hardware
+        self._random = Random(seed)
+        self._until_stall = self._steps_to_stall()
         self.now = 0.0
         self.speed = 1.0  # of each step, above 1 is slower
         self.context_factor = 1.0  # of reading context
@@ -233,7 +245,7 @@ class Replica:
 
     def _spend(self, steps: int, tokens: int, read: int) -> None:
         step_s, many = self._step_s(tokens, read), len(self.decoding)
-        self.now += steps * step_s
+        self.now += steps * step_s + self._astray_s(steps, step_s)
         self.busy_s += steps * (step_s - self.hardware.host_s)
         self.memory_s += steps * self._memory_s(read)
         self.compute_s += steps * (self.hardware.token_s * tokens + self.hardware.sequence_s * many)
@@ -241,6 +253,19 @@ class Replica:
         self._context += steps * many
         self._ticks += steps
         self.counters.generated += steps * many
+
+    def _steps_to_stall(self) -> float:
+        ratio = self.hardware.stall_ratio
+        return self._random.expovariate(ratio) if ratio else inf
+
+    def _astray_s(self, steps: int, step_s: float) -> float:
+        """By how much so many steps together differ from what they usually take."""
+        strayed = max(-0.5 * steps, self._random.gauss(0, self.hardware.noise * sqrt(steps))) * step_s
+        self._until_stall -= steps
+        while self._until_stall < 0:
+            self._until_stall += self._steps_to_stall()
+            strayed += self.hardware.stall_s
+        return strayed
 
     def _release(self, one: Sequence) -> None:
         made = self._ticks - one.began

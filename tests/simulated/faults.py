@@ -65,7 +65,7 @@ def straggler_replica(shop: Shop, rng: Random, a: float, b: float, strength: flo
     place, times = rng.randrange(len(shop.nodes)), 1 + rng.uniform(0.6, 1.5) * strength
     return Part(
         kind="straggler_replica",
-        trouble=Trouble(actions=[(a, _speed(place, times)), (b, _speed(place, 1 / times))]),
+        trouble=Trouble(actions=[(a, speed(place, times)), (b, speed(place, 1 / times))]),
         affected=(place,),
         events=((b, "mitigation", "one node cordoned"),),
         settles_s=120,
@@ -153,8 +153,7 @@ def rollout_cold_cache(shop: Shop, rng: Random, a: float, b: float, strength: fl
     """Replicas restart one after the other and warm up; crash loops do it again and again."""
     is_renamed = not shop.nodes[0].pod.endswith("-0")
     down_s, gap_s = rng.uniform(20, 70), rng.uniform(60, 150)
-    actions: list[Action] = []
-    at, turn = a, 0
+    actions, at, turn = list[Action](), a, 0
     while at < min(b, a + 240 + 500 * strength):
         place = turn % len(shop.nodes)
         name = f"{shop.nodes[place].pod}r{turn}" if is_renamed else None
@@ -272,7 +271,9 @@ def _some(shop: Shop, rng: Random) -> tuple[int, ...]:
     return tuple(sorted(rng.sample(range(len(shop.nodes)), count)))
 
 
-def _speed(place: int, factor: float) -> Callable[[Fleet], None]:
+def speed(place: int, factor: float) -> Callable[[Fleet], None]:
+    """Steps of one replica last so many times as long from then on."""
+
     def action(fleet: Fleet) -> None:
         fleet.replicas[place].speed *= factor
 

@@ -86,7 +86,7 @@ class Fleet:
     def __init__(self, shop: Shop, trouble: Trouble, seed: int) -> None:
         self.shop, self.trouble = shop, trouble
         self.nodes = list(shop.nodes)
-        self.replicas = [Replica(shop.hardware) for _ in shop.nodes]
+        self.replicas = [Replica(shop.hardware, seed + place) for place in range(len(shop.nodes))]
         rng = Random(seed)
         base_mhz = rng.choice((1410, 1755, 1980))
         self.gpus = [

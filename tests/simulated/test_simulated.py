@@ -1,11 +1,12 @@
 """Simulated incidents, made and diagnosed."""
 
 import filecmp
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from simulated.cases import KINDS, draw
+from simulated.cases import KINDS, Case, draw
 from simulated.recording import write
 from simulated.run import run, run_all
 from simulated.scoring import Score
@@ -17,6 +18,11 @@ def share(scores: list[Score], name: str) -> float:
     """Of the cases that ask for it, those that have it."""
     real = [getattr(one, name) for one in scores if one.is_detected is not None]
     return sum(real) / len(real)
+
+
+@cache
+def unlike() -> Case:
+    return draw("gpu_throttle", 4, "unlike")
 
 
 @pytest.mark.slow
@@ -32,6 +38,19 @@ def test_what_a_variant_does_not_record_is_not_written(tmp_path: Path):
     folder = write(draw("quiet", 4, "no_access_log"), tmp_path / "case")
     assert not (folder / "nginx").exists()
     assert (folder / "otel" / "spans.jsonl.gz").exists()
+
+
+@pytest.mark.slow
+def test_a_case_without_its_part_is_the_shop_as_usual():
+    case = unlike()
+    assert case.effect.share_gone(case.again(())) == pytest.approx(1.0)
+    assert case.effect.share_gone(case.again(case.parts)) == 0.0
+
+
+@pytest.mark.slow
+def test_engines_that_are_a_seventh_slower_are_so_with_the_trouble_and_without_it():
+    slow, usual = draw("gpu_throttle", 4, "unlike_slow"), unlike()
+    assert slow.effect.usual_p99_s > 1.05 * usual.effect.usual_p99_s
 
 
 @pytest.mark.slow

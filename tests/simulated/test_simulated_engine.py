@@ -72,3 +72,14 @@ def test_decoding_slows_with_the_context_that_is_read():
         served(Replica(PLAIN), one)
     near_s, far_s = (one.finished_at - one.first_token_at for one in (near, far))
     assert far_s - near_s == pytest.approx(500 * (90_000 - 1024) * 1e-7, rel=0.01)
+
+
+def test_steps_stray_around_what_they_usually_take_and_some_stall():
+    def decoded_s(**changed: float) -> float:
+        alone = job(0, output=20_000)
+        served(Replica(replace(PLAIN, **changed), seed=3), alone)
+        return alone.finished_at - alone.first_token_at
+
+    plain_s = decoded_s()
+    assert 0 < abs(decoded_s(noise=0.1) / plain_s - 1) < 0.005
+    assert decoded_s(stall_ratio=0.003) - plain_s == pytest.approx(20_000 * 0.003 * 0.15, rel=0.3)

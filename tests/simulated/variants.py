@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from simulated.faults import back, killed
+from simulated.faults import back, killed, speed
 from simulated.fleet import Trouble
 from simulated.parts import Part
 from simulated.shop import Shop, draw_network
@@ -21,6 +21,7 @@ class Variant:
     begins      minutes from the start of the recording to the trouble, from and to; None: as drawn
     is_open     the trouble is still going on when the recording ends
     is_restart  one engine dies in the middle of it and is back in seconds, its counters at zero
+    slowness    while the trouble lasts, all steps of one engine or of all of them last so many times as long
     """
 
     change: Change = lambda shop, _rng: shop
@@ -29,6 +30,7 @@ class Variant:
     begins: tuple[float, float] | None = None
     is_open: bool = False
     is_restart: bool = False
+    slowness: float = 1.0
 
 
 def _ipv6(shop: Shop, rng: Random) -> Shop:
@@ -48,6 +50,12 @@ def _with(**fields: object) -> Change:
 def _additive(shop: Shop, _rng: Random) -> Shop:
     """A step takes the sum of computing and reading memory, not the longer of both."""
     return replace(shop, hardware=replace(shop.hardware, overlap=1.0))
+
+
+def _unlike(shop: Shop, _rng: Random) -> Shop:
+    """All at once what a replay of recorded requests does not know: see ARCHITECTURE.md, "Replay"."""
+    hardware = replace(shop.hardware, noise=0.1, stall_ratio=0.003)
+    return replace(shop, is_closed_loop=True, balancing="hash_session", scrape_jitter=0.25, hardware=hardware)
 
 
 VARIANTS = {
@@ -71,7 +79,16 @@ VARIANTS = {
     "closed_loop": Variant(_with(is_closed_loop=True)),
     "sticky": Variant(_with(balancing="hash_session")),
     "additive_steps": Variant(_additive),
+    "unlike": Variant(_unlike),
+    "unlike_slow": Variant(_unlike, slowness=1.15),
 }
+
+
+def slowed(shop: Shop, rng: Random, a: float, b: float, times: float) -> Part:
+    """A red herring too: engines that are slower from a to b, one or all of them; times 1: as they were."""
+    places = range(len(shop.nodes)) if rng.random() < 0.5 else (rng.randrange(len(shop.nodes)),)
+    actions = [(at, speed(place, factor)) for place in places for at, factor in ((a, times), (b, 1 / times))]
+    return Part(kind="", trouble=Trouble(actions=actions if times != 1 else []))
 
 
 def restart(shop: Shop, at: float, is_there: bool) -> Part:
