@@ -64,6 +64,17 @@ def test_a_spike_of_two_fifths_of_the_recording_or_half_is_not_its_own_baseline(
     assert near(windows(found), [window])
 
 
+@pytest.mark.parametrize("factor", [2, 5])
+def test_a_spike_of_two_thirds_of_the_recording_that_goes_on_at_its_end_is_found(traffic, watch, factor):
+    found = windows(spikes(traffic(1, 100, 60, slow=[(35, 100, factor, 1)]), watch))
+    assert [(round(start), end) for start, end in found] == [(35, None)]
+
+
+def test_an_hour_or_two_that_begin_slightly_better_than_they_go_on_give_no_false_alarm(traffic, watch):
+    short = [traffic(seed, 60 + seed, 60, wander=0.1, slow=[(20, 200, 1.1, 1)]) for seed in range(20)]
+    assert [windows(spikes(one, watch)) for one in short] == [[]] * 20
+
+
 def test_a_spike_of_five_hours_is_found_in_a_day(traffic, watch):
     found = spikes(traffic(1, 1440, 60, slow=[(700, 1000, 2, 1)], daily=1.3), watch)
     assert near(windows(found), [(700, 1000)])

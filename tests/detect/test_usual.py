@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tracemortem.detect.arrivals import by_service
-from tracemortem.detect.usual import by_minute, first_guess, histogram, local_quantile
+from tracemortem.detect.usual import by_minute, first_guess, histogram, local_quantile, opening
 from tracemortem.detect.watches import watches
 
 BEGIN = int(datetime(2026, 3, 2, tzinfo=UTC).timestamp()) * 1_000_000
@@ -61,6 +61,27 @@ def test_the_first_guess_does_not_mind_a_spike_of_half_the_recording():
 def test_the_first_guess_is_not_known_where_there_are_too_few_requests():
     table = histogram(arrivals([0, 5, 11], [1.0, 2.0, 3.0]), np.ones(12, dtype=bool), 10)
     assert np.isnan(first_guess(table, 0.99, 180, 0.4)).tolist() == [True, True]
+
+
+def test_the_opening_is_what_the_first_ten_minutes_show_as_far_as_they_reach():
+    minute, latency_s = every_minute(120, 100)
+    table = histogram(
+        arrivals(minute, latency_s * np.where(minute >= 10, 9, 1)), np.ones(120, dtype=bool), 10
+    )
+    found = np.exp(opening(table, 0.9, 60))
+    assert (found[:7] == pytest.approx(np.full(7, 1.9), rel=0.1), found[7:].tolist()) == (True, [np.inf] * 5)
+
+
+def test_the_opening_is_as_long_as_it_takes_to_know_the_quantile():
+    minute, latency_s = every_minute(120, 2)
+    table = histogram(arrivals(minute, latency_s), np.ones(120, dtype=bool), 10)
+    (own,) = table.quantile(table.counts[:2].sum(axis=0, keepdims=True), 0.9)
+    assert opening(table, 0.9, 60).tolist() == [own] * 7 + [np.inf] * 5
+
+
+def test_where_no_stretch_has_the_requests_there_is_no_opening():
+    table = histogram(arrivals([0, 5, 11], [1.0, 2.0, 3.0]), np.ones(12, dtype=bool), 10)
+    assert opening(table, 0.99, 180).tolist() == [np.inf, np.inf]
 
 
 def test_a_few_quiet_minutes_amid_a_long_spike_do_not_say_what_is_usual():

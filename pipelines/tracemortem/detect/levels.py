@@ -112,7 +112,9 @@ def _level(
     if is_first:
         near = usual.first_guess(table, quantile, reach, NEAR_RANK)
         day = usual.first_guess(table, quantile, int(watch.number("day_reach_minutes")), 0.5)
-        guess = np.minimum(near, day + np.log(watch.number("candidate_ratio")))
+        # What is still going on when a recording ends may be most of it; then only its beginning was usual.
+        opening = usual.opening(table, quantile, reach)
+        guess = np.minimum(near, np.minimum(day, opening) + np.log(watch.number("candidate_ratio")))
         blocks = np.where(np.isnan(guess), blocks, guess)
     if np.isnan(blocks).any():
         return None

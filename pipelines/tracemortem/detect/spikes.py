@@ -27,7 +27,8 @@ def spikes(requests: pl.DataFrame, watch: Watch) -> list[Spike]:
     agree, what one shows is a candidate. Usual is what other days show at that time where three were recorded
     (see season), else what the quiet hours around show (see usual). So in a shorter recording a daily swing
     to three times the night's latency may be taken for a spike, and what lasts for half of its day or longer
-    for usual.
+    for usual. What a recording begins with is taken for usual in its first hours, so that an incident which
+    is most of a short recording is found; where it began within the incident, at most half of it may be one.
     """
     found = [spike for arrivals in by_service(requests, watch) for spike in _of(arrivals, watch)]
     return sorted(found, key=lambda spike: (spike.start, spike.service, spike.model or ""))

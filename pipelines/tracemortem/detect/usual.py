@@ -63,27 +63,41 @@ def first_guess(table: Histogram, quantile: float, reach_minutes: int, rank: flo
     rank  0 to 1, which of the stretches within reach, ordered by their own quantile, is taken for usual: as
           long as less than 1 - rank of them is spike, it is a quiet one
 
-    A stretch is as many blocks as it takes for the quantile to be more than a maximum. NaN where no stretch
-    within reach has the requests.
+    NaN where no stretch within reach has the requests.
     """
-    counts = table.counts
-    blocks = counts.shape[0]
     reach = -(-reach_minutes // table.block_minutes)
+    padded = np.pad(_own(table, quantile), reach, constant_values=np.nan)
+    windows = sliding_window_view(padded, 2 * reach + 1)
+    known = ~np.isnan(windows).all(axis=1)
+    guess = np.full(table.minutes.size, np.nan)
+    guess[known] = np.nanquantile(windows[known], rank, axis=1)
+    return guess
+
+
+def opening(table: Histogram, quantile: float, reach_minutes: int) -> NDArray[np.float64]:
+    """The quantile of the first stretch that has one, by block (log seconds); infinite beyond its reach."""
+    own = _own(table, quantile)
+    found = np.full(own.size, np.inf)
+    known = np.flatnonzero(~np.isnan(own))
+    if known.size:
+        found[: known[0] + 1 + -(-reach_minutes // table.block_minutes)] = own[known[0]]
+    return found
+
+
+def _own(table: Histogram, quantile: float) -> NDArray[np.float64]:
+    """By block, the quantile of the stretch it is part of (log seconds); NaN of one with too few requests.
+
+    A stretch is as many blocks as it takes for the quantile to be more than a maximum.
+    """
+    blocks = table.minutes.size
     for size in (1, 2, 3, 6):
-        starts = np.arange(0, blocks, size)
-        stretches = np.add.reduceat(counts, starts, axis=0)
+        stretches = np.add.reduceat(table.counts, np.arange(0, blocks, size), axis=0)
         totals = stretches.sum(axis=1)
         if np.median(totals) * (1 - quantile) >= 3:
             break
     own = table.quantile(stretches, quantile)
     own[totals * (1 - quantile) < 1] = np.nan
-    spread = np.repeat(own, size)[:blocks]
-    padded = np.pad(spread, reach, constant_values=np.nan)
-    windows = sliding_window_view(padded, 2 * reach + 1)
-    known = ~np.isnan(windows).all(axis=1)
-    guess = np.full(blocks, np.nan)
-    guess[known] = np.nanquantile(windows[known], rank, axis=1)
-    return guess
+    return np.repeat(own, size)[:blocks]
 
 
 def local_quantile(table: Histogram, quantile: float, reach_minutes: int) -> NDArray[np.float64]:
