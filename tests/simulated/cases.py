@@ -151,7 +151,7 @@ def draw(kind: str, seed: int, variant: str = "") -> Case:
 
         run = partial(_run, shop, seeded, asks, beside)
         whole = run(parts)
-        found = effect(shop, whole, without, start_s, end_s + max(part.settles_s for part in parts))
+        found = effect(shop, whole, without, start_s)
         is_case = found.window is not None and is_calm_before(shop, whole, without, start_s)
         labelled = _label(kind, parts, run, found) if is_case else None
         if labelled is not None:

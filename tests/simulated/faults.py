@@ -40,7 +40,6 @@ def gpu_throttle(shop: Shop, rng: Random, a: float, b: float, strength: float) -
         affected=places,
         plausible=("straggler_replica", "memory_bandwidth_saturation"),
         events=((b, "mitigation", "cooling restored in one row" if is_heat else "power cap lifted"),),
-        settles_s=120,
     )
 
 
@@ -68,7 +67,6 @@ def straggler_replica(shop: Shop, rng: Random, a: float, b: float, strength: flo
         trouble=Trouble(actions=[(a, speed(place, times)), (b, speed(place, 1 / times))]),
         affected=(place,),
         events=((b, "mitigation", "one node cordoned"),),
-        settles_s=120,
     )
 
 
@@ -90,7 +88,6 @@ def memory_bandwidth_saturation(shop: Shop, rng: Random, a: float, b: float, str
             (a, "deploy", "inference engine: attention backend changed"),
             (b, "rollback", "attention backend as before"),
         ),
-        settles_s=120,
     )
 
 
@@ -110,7 +107,6 @@ def kv_preemption_thrash(shop: Shop, rng: Random, a: float, b: float, strength: 
         trouble=Trouble(actions=[(a, set_to(share)), (b, set_to(1.0))]),
         plausible=("cache_pollution",),
         events=((b, "rollback", "gpu_memory_utilization back to 0.9"),),
-        settles_s=240,
     )
 
 
@@ -145,7 +141,6 @@ def prefix_cache_disabled(shop: Shop, rng: Random, a: float, b: float, strength:
             (a, "deploy", "inference engine rolled out with new flags"),
             (b, "rollback", "inference engine rolled back"),
         ),
-        settles_s=300,
     )
 
 
@@ -164,7 +159,6 @@ def rollout_cold_cache(shop: Shop, rng: Random, a: float, b: float, strength: fl
         trouble=Trouble(actions=actions),
         plausible=("replica_loss", "cache_pollution", "kv_preemption_thrash"),
         events=((a, "deploy", "inference engine: image with security fixes rolled out"),),
-        settles_s=600,
     )
 
 
@@ -183,7 +177,6 @@ def replica_loss(shop: Shop, rng: Random, a: float, b: float, strength: float) -
         affected=places,
         plausible=("traffic_surge", "cache_pollution", "kv_preemption_thrash"),
         events=((b, "mitigation", "lost replica replaced"),),
-        settles_s=240,
     )
 
 
@@ -211,7 +204,6 @@ def gpu_fault(shop: Shop, rng: Random, a: float, b: float, strength: float) -> P
         affected=lost.affected,
         plausible=("replica_loss", *lost.plausible),
         events=((b, "mitigation", "node with the failed GPU replaced"),),
-        settles_s=240,
     )
 
 

@@ -47,7 +47,6 @@ def long_context_surge(
         events=((b, "mitigation", "long requests of one client refused at the gateway"),)
         if not harmless
         else (),
-        settles_s=240,
     )
 
 
@@ -63,7 +62,6 @@ def cache_pollution(shop: Shop, rng: Random, a: float, b: float, strength: float
         kind="cache_pollution",
         trouble=Trouble(change=change),
         plausible=("memory_bandwidth_saturation", "kv_preemption_thrash"),
-        settles_s=300,
     )
 
 
@@ -84,7 +82,6 @@ def traffic_surge(shop: Shop, rng: Random, a: float, b: float, strength: float) 
         kind="traffic_surge",
         trouble=Trouble(change=lambda asks: asks + extra),
         plausible=("cache_pollution", "kv_preemption_thrash", "memory_bandwidth_saturation"),
-        settles_s=180,
     )
 
 
@@ -101,7 +98,6 @@ def retry_storm(shop: Shop, rng: Random, a: float, b: float, strength: float) ->
         trouble=Trouble(change=burst.trouble.change, actions=[(b, refuse)], attempts=rng.randint(5, 9)),
         plausible=("traffic_surge", "cache_pollution", "kv_preemption_thrash", "replica_loss"),
         events=((b, "mitigation", "gateway refuses automatic retries with 429; queued work dropped"),),
-        settles_s=120,
     )
 
 
@@ -138,7 +134,6 @@ def output_length_surge(shop: Shop, rng: Random, a: float, b: float, strength: f
         culprits=nets,
         plausible=("kv_preemption_thrash", "memory_bandwidth_saturation", "cache_pollution", "traffic_surge"),
         events=events,
-        settles_s=120,
     )
 
 

@@ -19,7 +19,6 @@ class Part:
     accepted: tuple[str, ...] = ()  # what may be called primary instead
     plausible: tuple[str, ...] = ()  # what may be named besides
     events: tuple[tuple[float, str, str], ...] = field(default=())
-    settles_s: float = 0.0  # how long after its end it is still felt
 
 
 def joined(parts: tuple[Part, ...]) -> Trouble:

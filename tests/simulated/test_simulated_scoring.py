@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from simulated.scoring import Claim, Score, reliability, score, table
-from simulated.truth import Effect
+from simulated.truth import Effect, effect
 
 START = 1_767_225_600
 
@@ -104,3 +104,18 @@ def test_confidence_is_held_against_how_often_it_was_right():
         "",
         "Expected calibration error: 0.100",  # half of the claims, by 0.2
     ]
+
+
+def of_minutes(*latency_s: float) -> Any:
+    """A fleet with one answer a minute."""
+    answers = [
+        SimpleNamespace(ask=SimpleNamespace(at=60.0 * minute), status=200, ended_at=60.0 * minute + one)
+        for minute, one in enumerate(latency_s)
+    ]
+    return SimpleNamespace(exchanges=answers)
+
+
+def test_an_incident_lasts_until_its_queue_is_empty_however_long_after_the_trouble():
+    shop: Any = SimpleNamespace(minutes=80)
+    run = of_minutes(*[1.0] * 30, *[9.0] * 40, *[1.0] * 10)
+    assert effect(shop, run, of_minutes(*[1.0] * 80), 1800.0) == Effect((30, 70), 9.0, 1.0)

@@ -39,11 +39,14 @@ def measured(fleet: Fleet) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return minutes, np.array([one.ended_at - one.ask.at for one in counted])
 
 
-def effect(shop: Shop, run: Fleet, without: Fleet, start_s: float, end_s: float) -> Effect:
-    """The run of minutes with the highest score: 1 for a minute whose P99 is raised, -0.5 for any other."""
+def effect(shop: Shop, run: Fleet, without: Fleet, start_s: float) -> Effect:
+    """The run of minutes with the highest score: 1 for a minute whose P99 is raised, -0.5 for any other.
+
+    From the trouble's start to the end of the recording: queues are felt for as long as they take to drain.
+    """
     p99 = [by_minute(each, shop.minutes) for each in (run, without)]
     scores = np.where(p99[0] > FELT_RATIO * p99[1], 1.0, -0.5)
-    first, last = int(start_s // 60), min(shop.minutes, int(np.ceil(end_s / 60)))
+    first, last = int(start_s // 60), shop.minutes
     best, window = 0.0, (0, 0)
     for begin in range(first, last):
         total = np.cumsum(scores[begin:last])
