@@ -1,5 +1,6 @@
 """Where the quiet stretches lie that are judged like incidents."""
 
+import tracemalloc
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -88,3 +89,18 @@ def test_without_a_confirmed_incident_there_is_none():
 
 def test_what_nobody_had_room_for_is_not_there():
     assert stretches(arrivals(80), spike(20, 60)) == []
+
+
+def test_a_request_dated_decades_off_neither_makes_stretches_nor_decades_of_minutes():
+    long_ago = pl.DataFrame({"service": "a", "started_at": pl.Series([at(0) - timedelta(days=20_000)])})
+    stray = long_ago.with_columns(pl.col("started_at").dt.cast_time_unit("us"))
+    requests = arrivals(200)
+    tracemalloc.start()
+    found = stretches(pl.concat([stray, requests]), spike(100, 120))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (found, most < 10_000_000) == (stretches(requests, spike(100, 120)), True)
+
+
+def test_a_service_of_whose_requests_no_time_is_known_has_none():
+    assert stretches(arrivals(200, service="b"), spike(100, None)) == []

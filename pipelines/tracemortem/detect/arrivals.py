@@ -83,6 +83,18 @@ def utc(at_us: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at_us)
 
 
+def parts(at_us: NDArray[np.int64], watch: Watch) -> Iterator[tuple[int, int]]:
+    """From and to of the requests between silences of day_reach_minutes or longer.
+
+    at_us  arrivals in order, microseconds since the epoch
+
+    What counts by minute looks at one part at a time, so that one request dated decades off does not stretch
+    a recording to decades of minutes.
+    """
+    silence_us = watch.number("day_reach_minutes") * MINUTE_US
+    return pairwise([0, *(np.flatnonzero(np.diff(at_us) >= silence_us) + 1).tolist(), at_us.size])
+
+
 def by_service(requests: pl.DataFrame, watch: Watch) -> Iterator[Arrivals]:
     """Each service's requests, then those of each of its models; services and models in alphabetical order.
 
@@ -90,8 +102,7 @@ def by_service(requests: pl.DataFrame, watch: Watch) -> Iterator[Arrivals]:
               those in which service, time or latency is not known, or the latency is negative, are left out
 
     A model is looked at alone where it has requests enough to have a baseline, and is not nearly all of the
-    service; of more than MODELS the largest. Where day_reach_minutes pass without a request the requests are
-    parted, so that one request dated decades off does not stretch the recording to decades of minutes.
+    service; of more than MODELS the largest. At long silences the requests are parted (see parts).
     """
     column = watch.column
     known = (
@@ -127,9 +138,7 @@ def _parted(rows: pl.DataFrame, model: str | None, watch: Watch) -> Iterator[Arr
     latency_s = rows["latency_s"].to_numpy()
     log_s = np.log(np.maximum(latency_s, watch.floor_s))
     is_cut = rows["is_cut"].to_numpy()
-    silence_us = watch.number("day_reach_minutes") * MINUTE_US
-    starts = [0, *(np.flatnonzero(np.diff(at_us) >= silence_us) + 1).tolist(), at_us.size]
-    for low, high in pairwise(starts):
+    for low, high in parts(at_us, watch):
         first = int(at_us[low]) // MINUTE_US
         minute = at_us[low:high] // MINUTE_US - first
         is_latest = high == at_us.size

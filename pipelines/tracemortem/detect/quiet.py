@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracemortem.detect.arrivals import MINUTE_US, parts, utc
 from tracemortem.detect.baseline import runs
 from tracemortem.detect.watches import Watch
 from tracemortem.incident import Spike
@@ -40,6 +41,8 @@ def quiet_stretches(
     found: list[Spike] = []
     for service in services:
         own = requests.filter(pl.col("service") == service)["started_at"].sort()
+        if own.is_empty():  # of its requests it is known that they failed, not how long they took
+            continue
         length = min(_minutes(spike, own) for spike in confirmed if spike.service == service)
         stretches = list(_cut(own, service, length, [one for one in busy if one[0] == service], watch))
         most = int(settings["placebo_stretches"]) // len(services)
@@ -58,16 +61,18 @@ def _minutes(spike: Spike, arrivals: pl.Series) -> int:
 def _cut(
     arrivals: pl.Series, service: str, length: int, busy: Sequence[Busy], watch: Watch
 ) -> Iterator[Spike]:
-    origin = arrivals[0].replace(second=0, microsecond=0)
-    minutes = ((arrivals - origin).dt.total_microseconds() // 60_000_000).to_numpy()
-    counts = np.bincount(minutes).astype(np.int64)
-    for first, last in runs(_quiet(counts, origin, busy, watch)):
-        at = first + _lead(counts[first:last], watch)
-        # the first and the last minute of a recording are cut off
-        while at + length < last or (at + length == last < counts.size):
-            low = max(first, at - int(watch.number("quiet_minutes")))
-            yield _stretch(service, origin, (low, at, at + length), int(counts[low:at].sum()))
-            at += length
+    at_us = arrivals.cast(pl.Datetime("us", "UTC")).to_physical().to_numpy()
+    for begins, ends in parts(at_us, watch):
+        minute = at_us[begins:ends] // MINUTE_US
+        origin = utc(int(minute[0]) * MINUTE_US)
+        counts = np.bincount(minute - minute[0]).astype(np.int64)
+        for first, last in runs(_quiet(counts, origin, busy, watch)):
+            at = first + _lead(counts[first:last], watch)
+            # the first and the last minute of a recording are cut off
+            while at + length < last or (at + length == last < counts.size):
+                low = max(first, at - int(watch.number("quiet_minutes")))
+                yield _stretch(service, origin, (low, at, at + length), int(counts[low:at].sum()))
+                at += length
 
 
 def _quiet(
