@@ -105,6 +105,9 @@ def _parser() -> argparse.ArgumentParser:
     postmortem.add_argument("--window", metavar="FROM/TO", help="diagnose this window in any case")
     postmortem.add_argument("--baseline", metavar="FROM/TO", help="compare incidents with this time")
     postmortem.add_argument("--annotations", metavar="FILE", help="what you know of incidents: a YAML file")
+    postmortem.add_argument(
+        "--objective", metavar="p99=TIME", help="what the P99 is to stay under, as p99=2s"
+    )
     postmortem.set_defaults(command=_postmortem)
 
     ingest = commands.add_parser(
@@ -122,6 +125,18 @@ def _parser() -> argparse.ArgumentParser:
     formats.add_argument("--formats", metavar="DIR", help="access-log formats of your own, besides")
     formats.add_argument("--json", action="store_true", help="one JSON object a format")
     formats.set_defaults(command=_formats)
+
+    what_if = commands.add_parser("what-if", help="what a policy would have done, by replay")
+    what_if.add_argument("--db", required=True, metavar="FILE", help="a DuckDB file that a postmortem wrote")
+    what_if.add_argument("--incident", required=True, metavar="ID", help="its id in report.json")
+    what_if.add_argument(
+        "--policy", action="append", default=[], metavar="FILE", help="a policy of your own, in YAML"
+    )
+    what_if.add_argument("--objective", metavar="p99=TIME", help="what the P99 was to stay under, as p99=2s")
+    what_if.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set a threshold")
+    what_if.add_argument("--prefect", action="store_true", help="run as a Prefect flow")
+    what_if.add_argument("--json", action="store_true", help="one JSON object")
+    what_if.set_defaults(command=_what_if)
 
     sql = commands.add_parser("sql", help="a read-only, locked-down query")
     sql.add_argument("file", metavar="FILE", help="a DuckDB file that tracemortem wrote")
@@ -168,6 +183,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         every_s=given.every,
         formats=given.formats,
         annotations=getattr(given, "annotations", None),
+        objective=getattr(given, "objective", None),
         trusted_proxies=given.trusted_proxies,
         overrides=tuple(given.set),
         max_rejects=given.max_rejects,
@@ -238,6 +254,20 @@ def _formats(given: argparse.Namespace) -> int:
             _say(known)
         else:
             sys.stdout.write(f"{known['format']:<24} {known['reads']:<10} {known['title']}\n")
+    return DONE
+
+
+def _what_if(given: argparse.Namespace) -> int:
+    from tracemortem import pipeline
+
+    settings = Settings((), db=given.db, objective=given.objective, overrides=tuple(given.set))
+    asked = settings, given.incident, tuple(given.policy)
+    if given.prefect or os.environ.get("PREFECT_API_URL"):
+        from tracemortem.flows import jobs
+
+        sys.stdout.write(jobs.what_if(*asked, as_json=given.json))
+    else:
+        sys.stdout.write(pipeline.policies(*asked, as_json=given.json))
     return DONE
 
 

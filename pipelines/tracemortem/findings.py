@@ -189,3 +189,67 @@ class Replay:
     law: tuple[float, ...] = ()
     slowest: float | None = None
     resets: tuple[Reset, ...] = ()
+
+
+@dataclass(frozen=True)
+class Range:
+    """A predicted figure and how far it may be off."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """An incident as a policy would have made it: P50 and P99 of those served, in s; None where none are.
+
+    short, long      below long_context_tokens, and from there on
+    before_p99_s     of the baseline, with the policy in force
+    hit_ratio        cached share of the prompts, 0 to 1
+    rejected         of so many requests of the incident; rejected_before: of the baseline
+    elsewhere        answered from a cache of answers or by another model
+    cut              answers that end early
+    """
+
+    p50_s: Range | None
+    p99_s: Range | None
+    short_p50_s: Range | None
+    short_p99_s: Range | None
+    long_p50_s: Range | None
+    long_p99_s: Range | None
+    before_p99_s: Range | None
+    hit_ratio: Range | None
+    rejected: int
+    rejected_before: int
+    elsewhere: int
+    cut: int
+    requests: int
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """One policy, tried on the recorded requests.
+
+    status       quantified, ranked (the order of policies only) or not_available; text says why
+    effort       1 a setting or a rule, 2 routing or code, 3 hardware
+    assumes      what must hold besides, a sentence each
+    rank         by predicted P99 among those tried, 1 the lowest; None where not available
+    fit_error    of the replayed P99 against the recorded, relative
+    objective_s  what the P99 was to stay under; keeps: yes, perhaps (the range crosses it) or no
+    is_cheapest  of those that keep it: the smallest share refused or cut short, then the least effort
+    predicted    None unless quantified
+    """
+
+    policy: str
+    title: str
+    status: str
+    text: str
+    effort: int
+    assumes: tuple[str, ...]
+    rank: int | None
+    fit_error: float | None
+    objective_s: float | None
+    keeps: str | None
+    is_cheapest: bool
+    predicted: Forecast | None

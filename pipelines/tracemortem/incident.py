@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tracemortem.findings import Alert, Movement, Placebo, Replay, Segment, Split
+from tracemortem.findings import Alert, Movement, Placebo, Replay, Segment, Split, WhatIf
 
 
 @dataclass(frozen=True)
@@ -194,6 +194,7 @@ class Incident:
     segments: tuple[Segment, ...] = ()
     replay: Replay | None = None
     placebo: Placebo | None = None
+    what_if: tuple[WhatIf, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 It exists once. The command line calls it plainly; a Prefect flow calls it with `step` making tasks.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -20,9 +20,10 @@ from tracemortem.steps.publish import discard, publish
 from tracemortem.steps.render import render
 from tracemortem.steps.replay import replay
 from tracemortem.steps.tell import tell
+from tracemortem.steps.what_if import asked_for, what_if
 from tracemortem.warehouse import ask
 
-__all__ = ["Outcome", "Settings", "formats", "ingest", "inspect", "postmortem", "query"]
+__all__ = ["Outcome", "Settings", "formats", "ingest", "inspect", "policies", "postmortem", "query"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -111,6 +112,7 @@ def postmortem(settings: Settings, step: Step = plain) -> Outcome:
             step(detect)(settings)
             confirmed = step(explain)(settings)
             step(replay)(settings)
+            step(what_if)(settings)
             report = step(render)(settings)
             lines = tell(settings)
             warnings = step(publish)(settings)
@@ -135,6 +137,17 @@ def inspect(settings: Settings) -> Iterator[look.Inspected]:
 def formats(own: str | None = None) -> tuple[Mapping[str, str], ...]:
     """The formats known: format, reads (the kind of record) and title. own: the folder of the user's."""
     return look.formats(own)
+
+
+def policies(
+    settings: Settings, incident: str, own: Sequence[str] = (), step: Step = plain, *, as_json: bool = False
+) -> str:
+    """What policies would have done about an incident of the file settings.db, which is only read.
+
+    own      YAML files of policies, tried instead of the product's
+    raises   TracemortemError for what the user can mend
+    """
+    return step(asked_for)(settings.checked(), incident, tuple(own), as_json=as_json)
 
 
 def query(file: str, text: str, *, as_json: bool = False) -> str:

@@ -1,5 +1,6 @@
 """What a run is told, checked before anything is read. Every field is a path, a string or a number."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from tracemortem.errors import SettingError
 
 _DAY_S = 86400
+_OBJECTIVE = re.compile(r"p99=(\d{1,6}(?:\.\d{1,6})?)(s|ms)")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Settings:
     trusted_proxies  CIDRs whose X-Forwarded-For is believed
     formats          folder with access-log formats of the user's own, a YAML file each; None: none
     annotations      YAML file with what people who know say of incidents; None: what an earlier run was told
+    objective        p99=DURATION, what the service promises; None: not stated
     overrides        NAME=VALUE of thresholds
     max_rejects      share of records that may be rejected before the run ends with exit code 3
     """
@@ -45,6 +48,7 @@ class Settings:
     trusted_proxies: str = ""
     formats: str | None = None
     annotations: str | None = None
+    objective: str | None = None
     overrides: tuple[str, ...] = ()
     max_rejects: float = 0.01
 
@@ -106,6 +110,8 @@ class Settings:
                 fix="write the interval it was recorded with, as 1 or 0.5",
             )
         networks(self.trusted_proxies)
+        if self.objective is not None:
+            objective_s(self.objective)
         if not 0 <= self.max_rejects <= 1:
             raise SettingError(
                 f"--max-rejects {self.max_rejects} is no share",
@@ -167,6 +173,20 @@ def span(window: str, timezone: str, option: str = "--window") -> tuple[datetime
             fix="put the earlier time first",
         )
     return first, last
+
+
+def objective_s(text: str) -> float:
+    """The seconds of p99=2s or p99=800ms; raises SettingError if it is no objective."""
+    said = _OBJECTIVE.fullmatch(text.strip())
+    seconds = float(said[1]) * (0.001 if said[2] == "ms" else 1.0) if said else 0.0
+    if seconds <= 0:
+        raise SettingError(
+            f"{text!r} is no objective",
+            where="--objective",
+            why="it is the latency that 99 of 100 requests are to stay under",
+            fix="write it as p99=2s or p99=800ms",
+        )
+    return seconds
 
 
 def networks(text: str) -> Sequence[str]:

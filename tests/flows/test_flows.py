@@ -136,6 +136,34 @@ def test_settings_that_make_no_sense_fail_before_any_task(recording: Path, tmp_p
     assert len(runs_of_tasks("")) == before
 
 
+@pytest.mark.usefixtures("harness")
+def test_the_what_if_flow_asks_once_and_keeps_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from tracemortem import pipeline
+    from tracemortem.flows import jobs
+    from tracemortem.settings import Settings
+
+    def asked_for(settings: Settings, incident: str, own: tuple[str, ...], *, as_json: bool) -> str:
+        return f"{settings.db} {incident} {own} {as_json}"
+
+    monkeypatch.setattr(pipeline, "asked_for", asked_for)
+    found = jobs.what_if(Settings((), db="x.duckdb"), "20231115T0217Z-counsel", ("mine.yaml",))
+    assert found == "x.duckdb 20231115T0217Z-counsel ('mine.yaml',) False"
+    assert artifacts()["what-if"] == f"```\n{found}\n```"
+    assert runs_of_tasks("asked_for") == [1]
+
+
+@pytest.mark.usefixtures("harness")
+def test_the_what_if_flow_names_the_incidents_of_a_published_file(recording: Path, tmp_path: Path):
+    from tracemortem import pipeline
+    from tracemortem.errors import SettingError
+    from tracemortem.flows import jobs
+    from tracemortem.settings import Settings
+
+    pipeline.postmortem(Settings((str(recording),), out=str(tmp_path / "out")))
+    with pytest.raises(SettingError, match="no incident is called 'x'"):
+        jobs.what_if(Settings((), db=str(tmp_path / "out" / "tracemortem.duckdb")), "x")
+
+
 def test_the_plain_command_never_imports_prefect(recording: Path, tmp_path: Path):
     import subprocess
 

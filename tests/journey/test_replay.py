@@ -3,7 +3,6 @@
 import gzip
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -14,17 +13,15 @@ from tracemortem.settings import Settings
 pytestmark = pytest.mark.slow
 
 
-def replayed(inputs: Path, out: Path) -> tuple[dict, dict]:
-    pipeline.postmortem(Settings((str(inputs),), out=str(out)))
-    incidents = json.loads((out / "report.json").read_text(encoding="utf-8"))["incidents"]
-    [incident] = [incident for incident in incidents if incident["status"] == "confirmed"]
+def told(incident: dict) -> tuple[dict, dict]:
+    """Its replay, and the shares of its causes."""
     return incident["replay"], {cause["kind"]: cause["share"] for cause in incident["causes"]}
 
 
-@pytest.fixture(scope="module")
-def sample(repo_root, tmp_path_factory):
-    out = tmp_path_factory.mktemp("sample")
-    return *replayed(repo_root / "data_samples" / "seed_night", out), out
+@pytest.fixture
+def sample(night):
+    out, incident = night
+    return *told(incident), out
 
 
 def test_most_of_the_rise_goes_without_the_long_prompts(sample):
@@ -49,7 +46,11 @@ def test_with_half_of_the_traces_no_replay_is_available(repo_root, tmp_path):
     for file in (part / "otel").iterdir():
         lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
         file.write_bytes(gzip.compress(b"".join(lines[::2])))
-    replay, shares = replayed(part, tmp_path / "out")
+    out = tmp_path / "out"
+    pipeline.postmortem(Settings((str(part),), out=str(out)))
+    incidents = json.loads((out / "report.json").read_text(encoding="utf-8"))["incidents"]
+    [incident] = [incident for incident in incidents if incident["status"] == "confirmed"]
+    replay, shares = told(incident)
     assert (replay["status"], replay["resets"]) == ("not_available", [])
     assert "are not recorded" in replay["text"]
     assert {tuple(share.values()) for share in shares.values()} == {(None, None, None)}

@@ -91,7 +91,8 @@ def test_real_runs_are_told_to_six_percent_from_their_first_half(shared, name, r
             replica=pl.int_range(pl.len()) % replicas, arrival_s=at_s, front_s=pl.lit(0.0),
             queue_s=since["scheduled"], ttft_s=since["first_token"], engine_s=since["last_token"],
             prompt_tokens="input_toks", cached_tokens=pl.lit(0), output_tokens="output_toks",
-            started_s=at_s, duration_s=since["last_token"], phase=pl.lit("baseline"),
+            started_s=at_s, duration_s=since["last_token"], client_ip=pl.lit(None, pl.String),
+            phase=pl.lit("baseline"),
         )
     )  # fmt: skip
     is_known = made.last <= np.sort(made.last)[len(made.last) // 2 - 1]

@@ -9,6 +9,7 @@ from tracemortem.replay.model import NONE_LONG, Limits
 LAW = np.array([0.014, 6e-5, 5e-5, 8e-8, 4e-9])
 LIMITS = Limits(budget=2048, running=256, blocks=1 << 30, block=16)
 MINUTES = 40
+LONG = 4096
 INCIDENT = 20  # the minute from which on it is one
 
 
@@ -62,6 +63,7 @@ def served(
             "output_tokens": output,
             "started_s": at,
             "duration_s": times[:, 2] - at + rest,
+            "client_ip": [f"192.0.2.{number}" for number in np.where(prompt < LONG, 1, 2)],
             "phase": np.where(at < INCIDENT * 60, "baseline", "during"),
         }
     )

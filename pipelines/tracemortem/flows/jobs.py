@@ -60,6 +60,16 @@ def postmortem(settings: Settings) -> Outcome:
     return outcome
 
 
+@flow(name="what-if", flow_run_name="what-if", log_prints=False)
+def what_if(settings: Settings, incident: str, own: tuple[str, ...] = (), as_json: bool = False) -> str:
+    """What policies would have done about an incident of a published file."""
+    found = pipeline.policies(settings, incident, own, step=as_task, as_json=as_json)
+    create_markdown_artifact(
+        key="what-if", markdown=f"```\n{found}\n```", description=f"Policies tried on {incident}"
+    )
+    return found
+
+
 def _note(outcome: Outcome) -> None:
     """Say it in the run's log and as an artifact that the run's page shows."""
     logger = get_run_logger()

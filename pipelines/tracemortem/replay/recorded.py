@@ -24,6 +24,7 @@ class Requests:
     output     tokens
     started    s, when it came to the service
     total      s, latency as its client saw it
+    client     number of its address among all, in their order as text; -1 where it is not known
     is_before  whether it came in the baseline; is_during: in the incident
     """
 
@@ -37,6 +38,7 @@ class Requests:
     output: Ints
     started: Floats
     total: Floats
+    client: Ints
     is_before: Bools
     is_during: Bools
 
@@ -59,11 +61,12 @@ def requests(frame: pl.DataFrame) -> Requests:
     """Requests of which everything is known but how much of the prompt was cached.
 
     frame   replica, arrival_s, queue_s, ttft_s, engine_s, prompt_tokens, cached_tokens, output_tokens,
-            started_s, duration_s, phase; arrival_s to the engine's process, ttft_s and engine_s from then on,
-            front_s of it before its queue
+            started_s, duration_s, client_ip, phase; arrival_s to the engine's process, ttft_s and engine_s
+            from then on, front_s of it before its queue
     """
     frame = frame.with_columns(arrival_s=pl.col("arrival_s") + pl.col("front_s"), came_s="arrival_s")
     frame = frame.sort("arrival_s", "started_s", "prompt_tokens", "output_tokens")
+    client = (pl.col("client_ip").rank("dense").cast(pl.Int64) - 1).fill_null(-1)
     numbers = {name: frame[name].cast(pl.Float64).to_numpy() for name in frame.columns if name.endswith("_s")}
     prompt = frame["prompt_tokens"].cast(pl.Int64).to_numpy()
     cached = frame["cached_tokens"].fill_null(0).cast(pl.Int64).to_numpy()
@@ -78,6 +81,7 @@ def requests(frame: pl.DataFrame) -> Requests:
         output=frame["output_tokens"].cast(pl.Int64).to_numpy(),
         started=numbers["started_s"],
         total=numbers["duration_s"],
+        client=frame.select(client).to_series().to_numpy(),
         is_before=(frame["phase"] == "baseline").fill_null(value=False).to_numpy(),
         is_during=(frame["phase"] == "during").fill_null(value=False).to_numpy(),
     )

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from jsonschema import Draft202012Validator
 
-from tracemortem.findings import Placebo, Replay, Split
+from tracemortem.findings import Placebo, Replay, Split, WhatIf
 from tracemortem.folders import folder
 from tracemortem.incident import Annotation, Cause, Diagnosis, Evidence, Incident
 
@@ -104,7 +104,7 @@ def _incident(incident: Incident) -> dict[str, Any]:
             }
             for action in incident.mitigation
         ],
-        "what_if": [],
+        "what_if": [_what_if(tried) for tried in incident.what_if],
         "signals": [_plain(asdict(movement)) for movement in incident.movements],
         "alerts": [_plain(asdict(alert)) for alert in incident.alerts],
         "replay": None if incident.replay is None else _replay(incident.replay),
@@ -134,6 +134,16 @@ def _replay(replay: Replay) -> dict[str, Any]:
 
 def _placebo(placebo: Placebo) -> dict[str, Any]:
     return _plain(asdict(placebo)) | {"rules": [_plain(asdict(rule)) for rule in placebo.rules]}
+
+
+def _what_if(tried: WhatIf) -> dict[str, Any]:
+    predicted: dict[str, Any] = {}
+    if tried.predicted is not None:
+        predicted = {
+            key: _plain(value) if isinstance(value, dict) else value
+            for key, value in asdict(tried.predicted).items()
+        }
+    return _plain(asdict(tried)) | {"predicted": predicted, "assumes": list(tried.assumes)}
 
 
 def _cause(cause: Cause) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import polars as pl
 from pydantic import TypeAdapter
 
 from tracemortem.incident import Diagnosis
+from tracemortem.steps.asked import Asked
 from tracemortem.warehouse.store import Store
 
 _DIAGNOSIS = TypeAdapter(Diagnosis)
@@ -14,6 +15,6 @@ def keep(store: Store, diagnosis: Diagnosis) -> None:
     store.replace("meta.diagnosis", pl.DataFrame({"diagnosis": [_DIAGNOSIS.dump_json(diagnosis).decode()]}))
 
 
-def kept(store: Store) -> Diagnosis:
-    """The diagnosis as it was kept."""
-    return _DIAGNOSIS.validate_json(str(store.scalar("select diagnosis from meta.diagnosis")))
+def kept(asked: Asked) -> Diagnosis:
+    """The diagnosis as it was kept, in the work file or in a published one."""
+    return _DIAGNOSIS.validate_json(asked.frame("select diagnosis from meta.diagnosis").item())

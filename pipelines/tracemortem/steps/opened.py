@@ -31,6 +31,12 @@ def values(settings: Settings) -> Mapping[str, float]:
     return {name: threshold.value for name, threshold in thresholds(settings).items()}
 
 
+def given(settings: Settings) -> Mapping[str, float]:
+    """Of the same numbers those that the user set."""
+    names = {override.partition("=")[0] for override in settings.overrides}
+    return {name: value for name, value in values(settings).items() if name in names}
+
+
 def now() -> datetime:
     """The time that a run stamps on what it makes: SOURCE_DATE_EPOCH where set, so that bytes repeat.
 

@@ -1,0 +1,115 @@
+"""What would have been with a policy in force, with a range."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tracemortem.findings import Forecast, Range
+from tracemortem.replay.model import Model, calibrated
+from tracemortem.replay.policy import Action, Policy
+from tracemortem.replay.recorded import Bools, Floats
+from tracemortem.replay.resets import World, undone
+from tracemortem.replay.trial import Scene, Trial, trial
+
+_GROUPS = 5  # of minutes, of which each is left out of a calibration once
+_SPEED = 0.06  # what the speed index of a sound engine strays by, on real runs
+_NORMAL = 1.96
+_KEEP_AWAY = {"own_replicas", "block", "limit", "block_cap", "give_up", "more_replicas", "fallback"}
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Models that the recording allows besides the one it was calibrated to.
+
+    left_out  each calibrated without a fifth of the minutes
+    paced     all engines a little slower, and a little faster
+    error     of the replayed P99 against the recorded one, relative
+    """
+
+    left_out: tuple[Model, ...]
+    paced: tuple[Model, ...]
+    error: float
+
+
+def doubt(world: World, error: float) -> Doubt:
+    """The models to ask besides; error: of the replay's fit."""
+    made, model = world.made, world.model
+    group = (made.started // 60).astype(np.int64) % _GROUPS
+    return Doubt(
+        left_out=tuple(calibrated(made, model.limits, used=group != one) for one in range(_GROUPS)),
+        paced=tuple(replace(model, slowness=model.slowness * (1 + by)) for by in (-_SPEED, _SPEED)),
+        error=abs(error),
+    )
+
+
+def forecast(world: World, policy: Policy, scene: Scene, doubts: Doubt) -> Forecast:
+    """The incident with the policy in force from the beginning, refusals of blocked clients from its start.
+
+    raises   NotAvailableError where the policy cannot be represented
+
+    Ranges hold the 95 % interval of the calibration (a jackknife over fifths of the minutes), all engines
+    6 % slower or faster and, where the policy keeps load away from others, as much of their prompts cached as
+    before the incident; then they are widened by the replay's own error.
+    """
+    middle = trial(world, policy.actions, scene)
+    total_s, elsewhere = middle.played()
+    value = _measured(middle, total_s, scene)
+    left_out = [_again(world, model, policy.actions, scene) for model in doubts.left_out]
+    others = [_again(world, model, policy.actions, scene) for model in doubts.paced]
+    if _KEEP_AWAY & {action.name for action in policy.actions}:
+        restored = undone(world, ["cache"], scene.long_tokens)
+        others.append(_again(restored, world.model, policy.actions, scene))
+    ranges = {
+        name: _range(
+            name, value[name], [one[name] for one in left_out], [one[name] for one in others], doubts.error
+        )
+        for name in value
+    }
+    during, refused = world.made.is_during, np.isnan(total_s)
+    return Forecast(
+        **ranges,
+        rejected=int((during & refused).sum()),
+        rejected_before=int((world.made.is_before & refused).sum()),
+        elsewhere=int((during & elsewhere).sum()),
+        cut=int((during & middle.cut).sum()),
+        requests=int(during.sum()),
+    )
+
+
+def _again(world: World, model: Model, actions: Sequence[Action], scene: Scene) -> Mapping[str, float]:
+    tried = trial(replace(world, model=model), actions, scene)
+    return _measured(tried, tried.played()[0], scene)
+
+
+def _measured(tried: Trial, total_s: Floats, scene: Scene) -> dict[str, float]:
+    made = tried.world.made
+    is_long, served = made.prompt >= scene.long_tokens, made.is_during & np.isfinite(total_s)
+    prompts = made.prompt[served].sum()
+    found = {
+        "before_p99_s": _quantile(total_s, made.is_before, 0.99),
+        "hit_ratio": float(made.cached[served].sum() / prompts) if prompts else np.nan,
+    }
+    for name, which in (("", served), ("short_", served & ~is_long), ("long_", served & is_long)):
+        found[f"{name}p50_s"] = _quantile(total_s, which, 0.5)
+        found[f"{name}p99_s"] = _quantile(total_s, which, 0.99)
+    return found
+
+
+def _quantile(total_s: Floats, which: Bools, share: float) -> float:
+    values = total_s[which & np.isfinite(total_s)]
+    return float(np.quantile(values, share)) if len(values) else np.nan
+
+
+def _range(
+    name: str, value: float, left_out: Sequence[float], others: Sequence[float], error: float
+) -> Range | None:
+    if not np.isfinite(value):
+        return None
+    count = len(left_out)
+    spread = _NORMAL * np.sqrt((count - 1) / count * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
+    candidates = [value - spread, value + spread, *others]
+    low, high = float(np.nanmin(candidates)), float(np.nanmax(candidates))
+    if name == "hit_ratio":
+        return Range(value, low, high)
+    return Range(value, max(low * (1 - error), 0.0), high * (1 + error))

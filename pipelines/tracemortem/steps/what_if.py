@@ -1,0 +1,191 @@
+"""Step 6: what policies would have done about each incident, on the recorded requests."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace as changed
+from pathlib import Path
+
+from tracemortem import folders
+from tracemortem.errors import SettingError
+from tracemortem.findings import Forecast, WhatIf
+from tracemortem.incident import Incident
+from tracemortem.progress import stage
+from tracemortem.replay.forecast import doubt, forecast
+from tracemortem.replay.policy import Policy, policies, policy
+from tracemortem.replay.trial import NotAvailableError, Scene
+from tracemortem.settings import Settings, objective_s
+from tracemortem.steps import answer, opened
+from tracemortem.steps.asked import Asked
+from tracemortem.steps.diagnosis import keep, kept
+from tracemortem.steps.world import Missing, rebuilt
+from tracemortem.warehouse.ask import Published
+
+
+def what_if(settings: Settings) -> int:
+    """Try the product's policies on every replayed incident of meta.diagnosis; returns how many could be."""
+    values = opened.values(settings)
+    with opened.store(settings) as store, stage("policies") as told:
+        diagnosis = kept(store)
+        ours = policies(_FOLDER)
+        incidents = tuple(
+            changed(one, what_if=tried(store, one, ours, values, settings.objective))
+            for one in diagnosis.incidents
+        )
+        keep(store, changed(diagnosis, incidents=incidents))
+        count = sum(one.predicted is not None for incident in incidents for one in incident.what_if)
+        told.advance(0, count)
+    return count
+
+
+def asked_for(settings: Settings, incident_id: str, own: Sequence[str], *, as_json: bool) -> str:
+    """What policies would have done about an incident of a published file, as text for people or programs.
+
+    own      files of policies, tried instead of the product's
+    raises   SettingError if the file has no such incident or a policy cannot be read, DefinitionError for a
+             faulty policy, WarehouseError if the file cannot be read
+    """
+    chosen = tuple(_read(Path(one)) for one in own) or policies(_FOLDER)
+    with Published(settings.published()) as asked, stage("policies"):
+        incidents = {one.id: one for one in kept(asked).incidents}
+        if incident_id not in incidents:
+            raise SettingError(
+                f"no incident is called {incident_id!r}",
+                where="--incident",
+                why=f"the file has {', '.join(incidents) or 'none'}",
+                fix="name one of these; report.json lists them as id",
+            )
+        numbers = dict(asked.frame("select name, value from meta.threshold order by name").iter_rows())
+        values = {**opened.values(settings), **numbers, **opened.given(settings)}
+        incident = incidents[incident_id]
+        rows = tried(asked, incident, chosen, values, settings.objective)
+    return answer.policies_as_json(incident, rows) if as_json else answer.policies(incident, rows)
+
+
+def tried(
+    asked: Asked,
+    incident: Incident,
+    chosen: Sequence[Policy],
+    values: Mapping[str, float],
+    objective: str | None,
+) -> tuple[WhatIf, ...]:
+    """What each policy would have done; () where the incident was not replayed at all.
+
+    objective   p99=DURATION; None: latency within recovered_ratio of the baseline
+    """
+    replay = incident.replay
+    if replay is None:
+        return ()
+    target_s = _target_s(incident, values, objective)
+    if replay.status == "not_available":
+        return tuple(_untold(one, replay.text, None, target_s) for one in chosen)
+    if not replay.during_recorded_s or replay.during_replayed_s is None:
+        why = "Not available: how well the replay agrees with the recording is not known."
+        return tuple(_untold(one, why, None, target_s) for one in chosen)
+    found = rebuilt(asked, incident, values)
+    if isinstance(found, Missing):
+        return tuple(_untold(one, f"Not available: {found.why}.", None, target_s) for one in chosen)
+    error = replay.during_replayed_s / replay.during_recorded_s - 1
+    culprits = tuple(source.cidr for source in incident.sources if source.role == "culprit")
+    scene = Scene(found.clients, culprits, values["long_context_tokens"], found.is_size_told)
+    doubts = doubt(found.world, error)
+    rows = []
+    for one in chosen:
+        try:
+            predicted = forecast(found.world, one, scene, doubts)
+        except NotAvailableError as why:
+            rows.append(_untold(one, f"Not available: {why}.", error, target_s))
+        else:
+            rows.append(_told(one, predicted, error, target_s))
+    return ranked(rows, is_quantified=replay.status == "quantified", why=replay.text)
+
+
+def ranked(rows: Sequence[WhatIf], *, is_quantified: bool, why: str) -> tuple[WhatIf, ...]:
+    """Ranks by predicted P99 and the cheapest of those that keep the objective; figures where they may be.
+
+    why   there are none, where they may not be
+
+    Cheapest is first what leaves the fewest people without their whole answer, in whole percents of the
+    requests; then the least effort. A setting that turns a third of the clients away is not cheap.
+    """
+    order = sorted(
+        (one.predicted.p99_s.value, one.policy) for one in rows if one.predicted and one.predicted.p99_s
+    )
+    place = {name: number for number, (_, name) in enumerate(order, 1)}
+    keeping = [
+        (_price(one.effort, one.predicted), one.policy)
+        for one in rows
+        if one.keeps == "yes" and one.predicted
+    ]
+    cheapest = min(keeping)[1] if keeping and is_quantified else None
+    return tuple(
+        changed(one, rank=place.get(one.policy), is_cheapest=one.policy == cheapest)
+        if is_quantified or one.predicted is None
+        else changed(one, rank=place.get(one.policy), status="ranked", text=why, keeps=None, predicted=None)
+        for one in rows
+    )
+
+
+_FOLDER = folders.definitions("replay", "policies")
+
+
+def _read(path: Path) -> Policy:
+    try:
+        return policy(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(
+            f"{path} cannot be read",
+            where="--policy",
+            why=str(getattr(error, "strerror", None) or error),
+            fix="name a file of YAML in UTF-8 that is there and may be read",
+        ) from error
+
+
+def _target_s(incident: Incident, values: Mapping[str, float], objective: str | None) -> float | None:
+    if objective is not None:
+        return objective_s(objective)
+    return None if incident.baseline is None else values["recovered_ratio"] * incident.baseline
+
+
+def _untold(one: Policy, why: str, error: float | None, target_s: float | None) -> WhatIf:
+    return WhatIf(
+        policy=one.name, title=one.title, status="not_available", text=why, effort=one.effort,
+        assumes=one.assumes, rank=None, fit_error=error, objective_s=target_s, keeps=None, is_cheapest=False,
+        predicted=None,
+    )  # fmt: skip
+
+
+def _told(one: Policy, predicted: Forecast, error: float, target_s: float | None) -> WhatIf:
+    return changed(
+        _untold(one, _sentence(predicted), error, target_s),
+        status="quantified",
+        keeps=_keeps(predicted, target_s),
+        predicted=predicted,
+    )
+
+
+def _sentence(predicted: Forecast) -> str:
+    unanswered = (
+        (predicted.rejected, "refused"),
+        (predicted.elsewhere, "answered otherwise"),
+        (predicted.cut, "cut short"),
+    )
+    told = [
+        f"{count:,} of {predicted.requests:,} requests ({100 * count / predicted.requests:.1f} %) {how}"
+        for count, how in unanswered
+        if count
+    ]
+    if predicted.rejected_before:
+        told.append(f"{predicted.rejected_before:,} refused in the baseline")
+    return f"{'; '.join(told)}." if told else "All requests are answered."
+
+
+def _keeps(predicted: Forecast, target_s: float | None) -> str | None:
+    if target_s is None or predicted.p99_s is None:
+        return None
+    if predicted.p99_s.high <= target_s:
+        return "yes"
+    return "perhaps" if predicted.p99_s.low <= target_s else "no"
+
+
+def _price(effort: int, predicted: Forecast) -> tuple[int, int, int]:
+    refused = round(100 * (predicted.rejected + predicted.cut) / predicted.requests)
+    return refused, effort, predicted.elsewhere

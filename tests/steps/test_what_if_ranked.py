@@ -1,0 +1,65 @@
+"""Which policy is called the cheapest, and what is kept back where the replay is rough."""
+
+from dataclasses import replace
+
+import pytest
+
+from tracemortem.findings import Forecast, Range, WhatIf
+from tracemortem.steps.what_if import ranked
+
+
+def tried(name, p99_s, *, effort=1, rejected=0, cut=0, elsewhere=0, keeps="yes"):
+    p99 = Range(p99_s, p99_s / 2, p99_s * 2)
+    predicted = Forecast(
+        p50_s=p99, p99_s=p99, short_p50_s=p99, short_p99_s=p99, long_p50_s=None, long_p99_s=None,
+        before_p99_s=p99, hit_ratio=None, rejected=rejected, rejected_before=0, elsewhere=elsewhere, cut=cut,
+        requests=1000,
+    )  # fmt: skip
+    return WhatIf(
+        policy=name, title=name, status="quantified", text="", effort=effort, assumes=(), rank=None,
+        fit_error=0.1, objective_s=2.0, keeps=keeps, is_cheapest=False, predicted=predicted,
+    )  # fmt: skip
+
+
+def cheapest(*rows):
+    return [one.policy for one in ranked(rows, is_quantified=True, why="") if one.is_cheapest]
+
+
+BLOCK = tried("block", 0.5, rejected=380)
+BUY = tried("buy", 0.9, effort=3)
+
+
+def test_a_policy_that_refuses_many_is_not_cheap_however_little_effort_it_is():
+    assert cheapest(BLOCK, BUY) == ["buy"]
+
+
+def test_a_policy_that_cuts_many_answers_is_not_cheap_either():
+    assert cheapest(tried("cap", 0.5, cut=380), BUY) == ["buy"]
+
+
+@pytest.mark.parametrize(("rejected", "wanted"), [(4, "queue"), (6, "buy")])
+def test_of_policies_that_refuse_the_same_percent_the_least_effort_is_cheapest(rejected, wanted):
+    assert cheapest(tried("queue", 0.5, rejected=rejected), BUY) == [wanted]
+
+
+def test_of_equals_the_one_that_answers_more_itself_is_cheapest():
+    assert cheapest(tried("a", 0.5, elsewhere=9), tried("b", 0.9)) == ["b"]
+
+
+@pytest.mark.parametrize("keeps", ["perhaps", "no", None])
+def test_what_does_not_surely_keep_the_objective_is_not_the_cheapest(keeps):
+    assert cheapest(tried("a", 0.5, keeps=keeps)) == []
+
+
+def test_ranks_go_by_the_predicted_p99_and_leave_out_what_is_not_available():
+    lost = replace(BUY, policy="lost", status="not_available", predicted=None, keeps=None)
+    rows = ranked([BUY, lost, BLOCK], is_quantified=True, why="")
+    assert [(one.policy, one.rank) for one in rows] == [("buy", 2), ("lost", None), ("block", 1)]
+
+
+def test_a_rough_replay_gives_an_order_and_no_figure():
+    rows = ranked([BUY, BLOCK], is_quantified=False, why="Too rough.")
+    assert [(one.status, one.rank, one.predicted, one.keeps, one.is_cheapest, one.text) for one in rows] == [
+        ("ranked", 2, None, None, False, "Too rough."),
+        ("ranked", 1, None, None, False, "Too rough."),
+    ]
