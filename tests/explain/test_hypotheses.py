@@ -11,7 +11,7 @@ import yaml
 
 from tracemortem import folders
 from tracemortem.errors import DefinitionError
-from tracemortem.explain.hypothesis import Hypothesis, read, read_all
+from tracemortem.explain.hypothesis import Hypothesis, places, read, read_all
 from tracemortem.explain.signals import Signal
 from tracemortem.explain.weigh import judge, told
 from tracemortem.settings import Settings
@@ -129,3 +129,19 @@ def test_a_consequence_of_nothing_declared_is_named(tmp_path: Path):
     (tmp_path / "gpu_fault.yaml").write_text(source + "consequence_of: [cosmic_rays]\n")
     with pytest.raises(DefinitionError, match="'cosmic_rays', which nobody declares"):
         read_all(tmp_path)
+
+
+def test_a_place_that_nobody_declares_is_named(tmp_path: Path):
+    source = (folders.definitions("explain", "hypotheses") / "gpu_fault.yaml").read_text()
+    (tmp_path / "gpu_fault.yaml").write_text(source + "place: the_moon\n")
+    with pytest.raises(DefinitionError, match="lies in 'the_moon', which nobody declares"):
+        read_all(tmp_path)
+
+
+def test_all_that_slows_requests_inside_the_engines_says_so():
+    inside = {hypothesis.kind for hypothesis in HYPOTHESES if hypothesis.place == places()["engine"]}
+    outside = {
+        "upstream_network", "cpu_or_tokenizer_bottleneck", "clock_skew_artifact", "mix_shift", "retry_storm",
+        "replica_loss", "gpu_fault",
+    }  # fmt: skip
+    assert inside == KINDS - outside

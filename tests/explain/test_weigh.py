@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tracemortem.explain.hypothesis import Condition, Hypothesis
+from tracemortem.explain.hypothesis import Condition, Hypothesis, Place
 from tracemortem.explain.signals import Signal, figure
 from tracemortem.explain.weigh import citations, judge, told, unexplained, verdicts
 from tracemortem.incident import NotCause
@@ -68,6 +68,34 @@ def test_what_is_missing_is_said_with_the_command_that_would_have_recorded_it():
     ]
 
 
+INSIDE = Place(
+    (Condition("stages.engine_rise_share", "value", "at_most", 0.1),),
+    "the engines have {stages.engine_rise_share.now} of the rise",
+)
+
+
+def test_where_no_time_was_lost_in_its_place_a_suspicion_is_ruled_out_and_that_is_why():
+    outside = Signal("stages.engine_rise_share", 0.04, None, "ratio", "part of the rise", 1.0)
+    shown = {**SIGNALS, outside.name: outside}
+    _, [cleared] = verdicts([replace(POLLUTION, place=INSIDE)], shown, {})
+    assert (cleared.verdict, cleared.text, [one.id for one in cleared.evidence]) == (
+        "ruled_out",
+        "the engines have 0.04 of the rise",
+        ["cache.hit_ratio", "stages.engine_rise_share"],
+    )
+
+
+def test_what_its_own_signals_refute_is_denied_by_them_wherever_the_time_was_lost():
+    outside = Signal("stages.engine_rise_share", 0.04, None, "ratio", "part of the rise", 1.0)
+    same = replace(HIT, value=0.91)
+    _, [cleared] = verdicts([replace(POLLUTION, place=INSIDE)], {HIT.name: same, outside.name: outside}, {})
+    assert (cleared.verdict, cleared.text) == ("ruled_out", "hits were 91 %")
+
+
+def test_a_place_in_which_an_unknown_part_of_the_time_was_lost_refutes_nothing():
+    assert judge(replace(POLLUTION, place=INSIDE), SIGNALS).verdict == "possible"
+
+
 def test_the_more_corroborations_hold_the_stronger_the_verdict():
     one = replace(POLLUTION, corroborated_when=(FALLS,))
     two = replace(POLLUTION, corroborated_when=(FALLS, FALLS))
@@ -108,6 +136,11 @@ def test_what_a_hypothesis_cites_and_nobody_measures_is_found():
         "{cache.hit_ratio.during}",
         "{cache.hit_ratio",
     )
+
+
+def test_what_the_place_of_a_hypothesis_cites_and_nobody_measures_is_found():
+    cited = citations(replace(POLLUTION, place=INSIDE), {"cache.hit_ratio"})
+    assert cited == ("stages.engine_rise_share",)
 
 
 def test_what_was_recorded_during_but_not_before_is_said_to_be_missing_before():

@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tracemortem.declared import load
+from tracemortem.declared import load, parsed
 from tracemortem.errors import DefinitionError
 from tracemortem.explain.signals import Signal
 
+PLACES = Path(__file__).with_name("places.yaml")
 _KNOWN = (
-    "kind", "question", "claim", "denial", "needs", "refuted_when", "supported_when", "corroborated_when",
-    "consequence_of", "looks_like_but_is_not", "reset", "samples",
+    "kind", "question", "claim", "denial", "place", "needs", "refuted_when", "supported_when",
+    "corroborated_when", "consequence_of", "looks_like_but_is_not", "reset", "samples",
 )  # fmt: skip
 _REQUIRED = ("kind", "question", "claim", "denial", "needs", "supported_when")
 _MEASURES = ("value", "before", "ratio", "change")
@@ -36,6 +38,14 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where requests lose time to a cause: what shows that none was lost there, and what is said then."""
+
+    refuted_when: tuple[Condition, ...]
+    denial: str
+
+
+@dataclass(frozen=True)
 class Hypothesis:
     """One suspicion. See weigh.judge for what the parts mean; reset: what of a replay undoes it."""
 
@@ -50,17 +60,27 @@ class Hypothesis:
     consequence_of: tuple[str, ...]
     samples: tuple[Mapping[str, Any], ...]
     reset: str | None = None
+    place: Place | None = None
 
     @property
     def cited(self) -> tuple[str, ...]:
         """The names of all signals it turns on, each once, in the order in which they are declared."""
-        conditions = (*self.supported_when, *self.corroborated_when, *self.refuted_when)
+        elsewhere = self.place.refuted_when if self.place else ()
+        conditions = (*self.supported_when, *self.corroborated_when, *self.refuted_when, *elsewhere)
         return tuple(dict.fromkeys((*self.needs, *(condition.signal for condition in conditions))))
 
 
 def read(path: Path) -> Hypothesis:
     """One hypothesis from its YAML file; raises DefinitionError naming file and key."""
     raw = load(path, known=_KNOWN, required=_REQUIRED)
+    place = raw.get("place")
+    if place is not None and place not in places():
+        raise DefinitionError(
+            f"hypothesis {raw['kind']!r} lies in {place!r}, which nobody declares",
+            where=str(path),
+            why=f"declared are {', '.join(sorted(places()))}",
+            fix=f"correct `place:`, or add it to {PLACES.name}",
+        )
     return Hypothesis(
         kind=raw["kind"],
         question=raw["question"],
@@ -73,7 +93,18 @@ def read(path: Path) -> Hypothesis:
         consequence_of=tuple(raw.get("consequence_of") or ()),
         samples=tuple(raw.get("samples") or ()),
         reset=raw.get("reset"),
+        place=None if place is None else places()[place],
     )
+
+
+@cache
+def places() -> Mapping[str, Place]:
+    """The places of places.yaml by name."""
+    every = parsed(PLACES)
+    return {
+        name: Place(_conditions(PLACES, name, entry["refuted_when"]), " ".join(entry["denial"].split()))
+        for name, entry in every.items()
+    }
 
 
 def read_all(folder: Path) -> tuple[Hypothesis, ...]:

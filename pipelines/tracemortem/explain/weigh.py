@@ -20,15 +20,17 @@ _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 class Judgement:
     """What became of one hypothesis.
 
-    verdict   established, likely, possible (supported); ruled_out, not_supported, not_testable (not)
-    met       how many of its corroborations hold
-    missing   signals that were needed and not measured
+    verdict       established, likely, possible (supported); ruled_out, not_supported, not_testable (not)
+    met           how many of its corroborations hold
+    missing       signals that were needed and not measured
+    is_elsewhere  nothing refutes it but its place: no time was lost there
     """
 
     hypothesis: Hypothesis
     verdict: str
     met: int
     missing: tuple[str, ...]
+    is_elsewhere: bool = False
 
     @property
     def is_supported(self) -> bool:
@@ -39,10 +41,10 @@ class Judgement:
 def judge(hypothesis: Hypothesis, signals: Mapping[str, Signal]) -> Judgement:
     """One hypothesis against the signals of one incident.
 
-    It is refuted when any of refuted_when holds: ruled out if the signal that refutes it covers the window,
-    else not supported. It is supported when all of supported_when hold, the more strongly the more of
-    corroborated_when hold as well. It is not testable when what it needs was not measured, or what would
-    support it where all else does. Unknown satisfies nothing, neither for nor against.
+    It is refuted when any of refuted_when holds, its own or its place's: ruled out if the signal that refutes
+    it covers the window, else not supported. It is supported when all of supported_when hold, the more
+    strongly the more of corroborated_when hold as well. It is not testable when what it needs was not
+    measured, or what would support it where all else does. Unknown satisfies nothing, for or against.
     """
     supporting = {condition: condition.holds(signals) for condition in hypothesis.supported_when}
     needed = [name for name in hypothesis.needs if _is_unknown(name, signals)]
@@ -50,10 +52,12 @@ def judge(hypothesis: Hypothesis, signals: Mapping[str, Signal]) -> Judgement:
     untestable = Judgement(hypothesis, "not_testable", 0, tuple(dict.fromkeys(missing)))
     if needed:
         return untestable
-    refuting = [condition for condition in hypothesis.refuted_when if condition.holds(signals)]
-    if refuting:
-        covered = any((signals[c.signal].covered or 0.0) >= _COVERED_ENOUGH for c in refuting)
-        return Judgement(hypothesis, "ruled_out" if covered else "not_supported", 0, ())
+    own = [condition for condition in hypothesis.refuted_when if condition.holds(signals)]
+    place = hypothesis.place.refuted_when if hypothesis.place else ()
+    elsewhere = [condition for condition in place if condition.holds(signals)]
+    if own or elsewhere:
+        covered = any((signals[c.signal].covered or 0.0) >= _COVERED_ENOUGH for c in (*own, *elsewhere))
+        return Judgement(hypothesis, "ruled_out" if covered else "not_supported", 0, (), not own)
     if False in supporting.values():
         return Judgement(hypothesis, "not_supported", 0, ())
     if missing:
@@ -157,14 +161,17 @@ def citations(hypothesis: Hypothesis, names: Container[str]) -> tuple[str, ...]:
 
     names    every table.column that evidence measures
     """
-    rest = [_CITATION.sub("", text) for text in (hypothesis.claim, hypothesis.denial)]
-    garbled = [part for text in rest for part in re.findall(r"\{[^}]*\}?", text)]
-    told_of = [name for text in (hypothesis.claim, hypothesis.denial) for name, _ in _CITATION.findall(text)]
+    texts = [hypothesis.claim, hypothesis.denial, *([hypothesis.place.denial] if hypothesis.place else [])]
+    garbled = [part for text in texts for part in re.findall(r"\{[^}]*\}?", _CITATION.sub("", text))]
+    told_of = [name for text in texts for name, _ in _CITATION.findall(text)]
     unknown = [name for name in (*hypothesis.cited, *told_of) if name not in names]
     return tuple(dict.fromkeys((*unknown, *garbled)))
 
 
 def _denial(judgement: Judgement, signals: Mapping[str, Signal], recorders: Mapping[str, str]) -> str:
+    place = judgement.hypothesis.place
+    if judgement.is_elsewhere and place is not None:
+        return told(place.denial, signals)
     if judgement.verdict != "not_testable":
         return told(judgement.hypothesis.denial, signals)
     lacking = "; ".join(_lacking(name, signals) for name in judgement.missing)
