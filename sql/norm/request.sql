@@ -28,6 +28,9 @@
 -- tpot_s              s        decode time per token after the first
 -- prompt_tokens       tokens   prompt length, cached tokens included
 -- cached_tokens       tokens   prompt tokens found in the prefix cache
+-- block_hashes        -        one for each block of the prompt, in order: equal ones stand for the same
+--                              tokens, with the same before them
+-- block_size_tokens   tokens   tokens in such a block; the last one may hold fewer
 -- output_tokens       tokens   tokens generated
 -- max_tokens          tokens   output limit asked for
 -- status              -        HTTP status answered; 499: the client went away
@@ -58,6 +61,16 @@ upstream as (
     where access.upstream_address is not null
     group by access.upstream_address
     having min(span.replica) = max(span.replica)
+),
+
+hashed as (
+    select
+        file_id,
+        line,
+        block_hashes,
+        block_size_tokens
+    from raw.access
+    where block_hashes is not null
 ),
 
 joined as (
@@ -108,6 +121,8 @@ joined as (
         epoch(engine.started_at) - epoch(gateway.started_at) as engine_lag_s,
         coalesce(engine.prompt_tokens, gateway.prompt_tokens, log.prompt_tokens) as prompt_tokens,
         coalesce(engine.cached_tokens, gateway.cached_tokens, log.cached_tokens) as cached_tokens,
+        hashed.block_hashes,
+        hashed.block_size_tokens,
         coalesce(engine.output_tokens, gateway.output_tokens, log.output_tokens) as output_tokens,
         coalesce(engine.max_tokens, gateway.max_tokens) as max_tokens,
         -- only whoever stands in front knows that the client went away
@@ -146,6 +161,7 @@ joined as (
     left join norm.span as gateway on part.gateway_key = gateway.span_key and gateway.role = 'gateway'
     left join norm.span as engine on part.engine_key = engine.span_key and engine.role = 'engine'
     left join raw.access as log on part.log_file_id = log.file_id and part.log_line = log.line
+    left join hashed on part.hashed_file_id = hashed.file_id and part.hashed_line = hashed.line
     left join upstream on log.upstream_address = upstream.upstream_address
 ),
 
@@ -214,6 +230,8 @@ select
     case when joined.output_tokens > 1 then joined.decode_s / (joined.output_tokens - 1) end as tpot_s,
     joined.prompt_tokens,
     joined.cached_tokens,
+    joined.block_hashes,
+    joined.block_size_tokens,
     joined.output_tokens,
     joined.max_tokens,
     joined.status,

@@ -4,6 +4,8 @@
 -- engine_key       -      norm.span.span_key of its last engine span
 -- log_file_id      -      meta.input.file_id of its access log line
 -- log_line         -      line in that file, 1-based
+-- hashed_file_id   -      meta.input.file_id of the line that holds the hashes of its prompt's blocks
+-- hashed_line      -      line in that file, 1-based
 -- gateway_spans    count  gateway spans of this request; more than one where gateways stand in a row
 -- engine_attempts  count  engine spans of this request
 -- log_lines        count  access log lines of this request
@@ -174,6 +176,7 @@ log_id as materialized (
         file_id,
         line,
         duration_s,
+        block_hashes is not null as is_hashed,
         trace_id,
         case
             when length(replace(request_id, '-', '')) = 32 then lower(replace(request_id, '-', ''))
@@ -228,6 +231,7 @@ log_of as materialized (
         log_id.file_id,
         log_id.line,
         log_id.duration_s,
+        log_id.is_hashed,
         coalesce(by_trace.request_key, by_id.request_key) as request_key
     from log_id
     left join known_as as by_trace on log_id.trace_id = by_trace.id
@@ -279,6 +283,16 @@ log as (
             partition by request_key
             order by duration_s desc nulls last, file_id asc, line asc
         ) = 1
+),
+
+hashed as (
+    select
+        request_key,
+        file_id,
+        line
+    from log_of
+    where request_key is not null and is_hashed
+    qualify row_number() over (partition by request_key order by file_id asc, line asc) = 1
 )
 
 select
@@ -286,6 +300,8 @@ select
     coalesce(engine_last.span_key, engine.span_key) as engine_key,
     log.file_id as log_file_id,
     log.line as log_line,
+    hashed.file_id as hashed_file_id,
+    hashed.line as hashed_line,
     coalesce(gateway.spans, 0)::integer as gateway_spans,
     coalesce(engine.spans, 0)::integer as engine_attempts,
     coalesce(log.lines, 0)::integer as log_lines
@@ -293,6 +309,7 @@ from gateway
 full outer join engine on gateway.request_key = engine.request_key
 left join engine_last on engine.request_key = engine_last.request_key
 left join log on coalesce(gateway.request_key, engine.request_key) = log.request_key
+left join hashed on coalesce(gateway.request_key, engine.request_key) = hashed.request_key
 union all
 -- a line that fits nothing is a request of its own
 select
@@ -300,6 +317,8 @@ select
     null as engine_key,
     file_id as log_file_id,
     line as log_line,
+    case when is_hashed then file_id end as hashed_file_id,
+    case when is_hashed then line end as hashed_line,
     0 as gateway_spans,
     0 as engine_attempts,
     1 as log_lines

@@ -22,6 +22,9 @@
 -- prompt_tokens      tokens  prompt length
 -- output_tokens      tokens  tokens generated
 -- cached_tokens      tokens  prompt tokens found in the prefix cache
+-- block_hashes       -       one for each block of the prompt, in order: equal ones stand for the same
+--                            tokens, with the same before them
+-- block_size_tokens  tokens  tokens in such a block; the last one may hold fewer
 -- model              -       model asked for
 
 create table if not exists raw.access (
@@ -47,5 +50,7 @@ create table if not exists raw.access (
     prompt_tokens bigint,
     output_tokens bigint,
     cached_tokens bigint,
+    block_hashes ubigint[],
+    block_size_tokens usmallint,
     model varchar
 )

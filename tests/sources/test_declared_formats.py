@@ -48,6 +48,7 @@ def test_the_formats_that_travel_with_the_code_come_likeliest_first():
         "caddy",
         "cloudflare_json",
         "cloudfront",
+        "dynamo_request_trace",
         "envoy_default",
         "envoy_json",
         "haproxy_http",

@@ -19,6 +19,13 @@ def test_numbers_texts_and_the_first_of_a_list_are_given_as_text():
     assert rows('{"a": 1e-5, "b": {"c": "x", "d": ["y", "z"]}}') == [("0.00001", "x", "y")]
 
 
+def test_all_entries_of_a_list_are_a_list_and_numbers_keep_every_digit():
+    found = extracted(
+        pl.Series(['{"h": [18446744073709551557, 7]}', '{"h": []}', '{"h": null, "a": 1}']), ["h.*"], ["h.*"]
+    )
+    assert found["h.*"].to_list() == [["18446744073709551557", "7"], [], None]
+
+
 def test_what_is_missing_is_null_and_a_line_without_what_it_needs_is_all_null():
     assert rows('{"a": true}', '{"b": {"c": "x"}}', '{"a": null, "b": {"c": "x"}}') == [
         ("true", None, None),

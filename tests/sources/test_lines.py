@@ -106,3 +106,18 @@ def test_times_counted_from_a_start_need_one():
     (told,) = read(io.BytesIO(text), trace, Clock(datetime(2026, 2, 3, tzinfo=UTC), source="--start"))
     assert without.rejects["reason"].to_list() == ["timestamp gives no started_at: 655"]
     assert (told.stored, told.clock) == (1, "--start")
+
+
+def test_a_hash_that_is_no_number_is_a_reject_of_its_line():
+    [mooncake] = [one for one in formats() if one.name == "mooncake_trace"]
+    line = '{"timestamp": %d, "input_length": 3, "output_length": 5, "hash_ids": [0, %s]}\n'
+    text = (line % (1, 7) + line % (2, '"x"') + line % (3, -1)).encode()
+    clock = Clock(first_at=datetime(2026, 2, 3, tzinfo=UTC))
+    (batch,) = read(io.BytesIO(text), mooncake, clock)
+    assert batch.rows["access"].select("line", "block_hashes", "block_size_tokens").rows() == [
+        (1, [0, 7], 512)
+    ]
+    assert batch.rejects.select("line", "reason").rows() == [
+        (2, "hash_ids.* gives no block_hashes: 0,x"),
+        (3, "hash_ids.* gives no block_hashes: 0,-1"),
+    ]

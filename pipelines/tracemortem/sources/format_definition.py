@@ -19,6 +19,7 @@ class How:
     none: tuple[str, ...] = ()
     zone: Literal["", "local"] = ""
     minus: str = ""
+    always: str | None = None
     escape: Literal["backslash", "hash", "percent", "none"] = "backslash"
 
 

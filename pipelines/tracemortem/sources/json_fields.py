@@ -13,7 +13,7 @@ def extracted(texts: pl.Series, needs: Sequence[str], paths: Sequence[str]) -> p
 
     texts    a JSON object a line
     needs    paths a line must hold, and not as null
-    paths    keys joined by dots; a last part of 0 is the first entry of a list
+    paths    keys joined by dots; a last part of 0 is the first entry of a list, * all of them, as a list
     returns  a row for each text; all null where it is no JSON object, lacks what it needs, or holds an
              object or a list where a text or a number is wanted
     """
@@ -35,13 +35,16 @@ def _shape(paths: Sequence[str]) -> pl.Struct:
 def _within(below: Sequence[str]) -> pl.DataType:
     if not below:
         return pl.String()
-    return pl.List(pl.String()) if below[0] == "0" else _shape(below)
+    return pl.List(pl.String()) if below[0] in {"0", "*"} else _shape(below)
 
 
 def _at(path: str) -> pl.Expr:
     value = pl.col("json")
     for part in path.split("."):
-        value = value.list.get(0, null_on_oob=True) if part == "0" else value.struct.field(part)
+        if part == "0":
+            value = value.list.get(0, null_on_oob=True)
+        elif part != "*":
+            value = value.struct.field(part)
     return value
 
 

@@ -43,6 +43,7 @@ class Reading:
     list     of an upstream list: its `sum`, its `last` entry, the `count` of its entries
     none     further texts that mean "not known", besides - and nothing
     escape   how the server escapes text: backslash, hash (#XX), percent (%XX, at times twice), none
+    always   stands for the field's text wherever there is one
     """
 
     to: str
@@ -55,12 +56,13 @@ class Reading:
     zone: str = ""
     minus: str = ""
     escape: str = "backslash"
+    always: str | None = None
 
     @property
     def is_number(self) -> bool:
         """Whether the text counts as a number alone, so that 0.10 is as good as 0.1."""
         is_float = self.time is None and record("access")[self.to].dtype.is_float() and self.times <= _LARGEST
-        return not (self.extract or self.none) and (
+        return not (self.extract or self.none or self.always) and (
             is_float or self.time in _EPOCHS or self.time in _COUNTED or self.list in {"sum", "count"}
         )
 
@@ -72,7 +74,11 @@ class Reading:
 
 def text(field: pl.Series, reading: Reading) -> pl.Series:
     """What the reading takes out of the field; null where that is not there, or means "not known"."""
+    if field.dtype == pl.List:
+        return field
     taken = _extracted(field, reading.extract) if reading.extract else field
+    if reading.always is not None:
+        taken = pl.select(pl.when(taken.is_not_null()).then(pl.lit(reading.always))).to_series()
     none = pl.Series([*_NOT_THERE, *reading.none])
     return pl.select(pl.when(~taken.is_in(none.implode())).then(taken)).to_series()
 
@@ -92,6 +98,11 @@ def value(texts: pl.Series, reading: Reading, clock: Clock) -> pl.Series:
         found = texts.str.to_datetime(reading.time, time_unit="us", time_zone="UTC", strict=False)
     elif reading.list is not None:
         found = _listed(texts, reading)
+    elif texts.dtype == pl.List:
+        entries = texts.cast(dtype, strict=False)
+        return pl.select(
+            pl.when(entries.list.drop_nulls().list.len() == entries.list.len()).then(entries)
+        ).to_series()
     else:
         found = _scaled(texts, reading.times) if dtype.is_float() else texts
     return found.cast(dtype, strict=False)
@@ -101,6 +112,8 @@ def fault(texts: pl.Series, values: pl.Series, reading: Reading) -> pl.Series | 
     """A reason for each text that gives no value; None where there is no such text."""
     if values.null_count() == texts.null_count():
         return None
+    if texts.dtype == pl.List:
+        texts = texts.list.join(",")
     return pl.select(
         pl.when(texts.is_not_null() & values.is_null()).then(
             pl.format(f"{reading.group} gives no {reading.to}: {{}}", texts.str.slice(0, 60))

@@ -16,6 +16,7 @@ TYPES: Mapping[str, pl.DataType] = {
     "bigint": pl.Int64(),
     "smallint": pl.Int16(),
     "usmallint": pl.UInt16(),
+    "ubigint[]": pl.List(pl.UInt64()),
     "boolean": pl.Boolean(),
     "timestamptz": pl.Datetime("us", "UTC"),
 }
