@@ -176,6 +176,8 @@ class Replay:
     law               seconds a step, a prefill token, a decoding sequence, a token of its context, and a
                       prefill token times the tokens it attends to
     slowest           of any replica in any five minutes: steps last so many times as long as usual
+    step_tokens       computed in a step at most; running: requests at once
+    kv_blocks         of an engine, each of block_tokens; None: not known, and taken as never short
     """
 
     status: str
@@ -188,6 +190,10 @@ class Replay:
     during_replayed_s: float | None = None
     law: tuple[float, ...] = ()
     slowest: float | None = None
+    step_tokens: int | None = None
+    running: int | None = None
+    kv_blocks: int | None = None
+    block_tokens: int | None = None
     resets: tuple[Reset, ...] = ()
 
 

@@ -9,6 +9,7 @@ import pytest
 from tracemortem import pipeline
 from tracemortem.replay.resets import RESETS
 from tracemortem.settings import Settings
+from tracemortem.warehouse import ask
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +39,25 @@ def test_the_report_says_what_undoing_shows_and_how_well_the_replay_agrees(sampl
     text = (out / "report.md").read_text(encoding="utf-8")
     assert replay["text"] in text
     assert "| as many long prompts a minute as before |" in text
+
+
+def test_the_p99_by_minute_as_recorded_is_that_of_the_tables_and_the_replay_follows_it(sample):
+    *_, out = sample
+    both = ask.sql(
+        out / "tracemortem.duckdb",
+        """
+        select
+            count(*) as minutes,
+            count_if(abs(course.recorded_p99_s - latency.p99_s) < 1e-6) as same,
+            corr(course.recorded_p99_s, course.replayed_p99_s) as agreement
+        from meta.replay_minute as course
+        inner join mart.latency_minute as latency
+            on course.minute = latency.minute and latency.service = 'counsel'
+        """,
+    )
+    [(minutes, same, agreement)] = both.iter_rows()
+    assert (minutes, same) == (88, 88)
+    assert agreement > 0.9
 
 
 def test_with_half_of_the_traces_no_replay_is_available(repo_root, tmp_path):

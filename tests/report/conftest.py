@@ -253,6 +253,10 @@ def the_rows() -> dict[str, pl.DataFrame]:
         "long_context_course": pl.DataFrame(
             {"minute": minute, "long_context_ratio": (0.05 + 0.335 * inside) * noise[3]}
         ).with_columns(incident),
+        "replay_course": pl.DataFrame(
+            schema={"incident_id": pl.String, "minute": pl.Datetime("us", "UTC")}
+            | dict.fromkeys(("recorded_p99_s", "replayed_p99_s"), pl.Float64)
+        ),
         "cache_course": pl.DataFrame({"minute": minute, "hit_ratio": hits})
         .with_columns(incident)
         .filter(~pl.col("minute").is_between(at("1:40"), at("1:48"))),

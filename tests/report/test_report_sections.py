@@ -40,6 +40,7 @@ def test_the_frames_wanted_are_those_of_charts_and_sections():
         "long_context_course",
         "cache_course",
         "dram_course",
+        "replay_course",
         "engine_state",
         "clock_offset",
         "attribute_names",

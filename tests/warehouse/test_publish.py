@@ -54,7 +54,7 @@ def test_every_table_and_column_is_commented(tmp_path: Path, built: Built):
     bare = "select table_name from duckdb_tables() where comment is null"
     bare_columns = "select column_name from duckdb_columns() where comment is null and not internal"
     assert ask.sql(file, f"{bare} union all {bare_columns}").rows() == []
-    said = "select comment from duckdb_columns() where column_name = 'minute'"
+    said = "select comment from duckdb_columns() where schema_name = 'mart' and column_name = 'minute'"
     assert ask.sql(file, said).rows() == [("it's the start [UTC]",)]
 
 

@@ -3,16 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import replace as changed
 
+import polars as pl
+
 from tracemortem.explain.undoing import reweighed, with_shares
 from tracemortem.findings import Replay
 from tracemortem.incident import Incident
 from tracemortem.progress import stage
+from tracemortem.replay.course import course
+from tracemortem.replay.recorded import Floats
 from tracemortem.replay.resets import RESETS
 from tracemortem.replay.shares import fit, joint, shares, verdict
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
 from tracemortem.steps.diagnosis import keep, kept
-from tracemortem.steps.world import Missing, rebuilt
+from tracemortem.steps.world import Missing, Rebuilt, rebuilt
 from tracemortem.warehouse.store import Store
 
 
@@ -25,19 +29,38 @@ def replay(settings: Settings) -> int:
     values = opened.values(settings)
     with opened.store(settings) as store, stage("replay") as told:
         diagnosis = kept(store)
-        incidents = tuple(_replayed(store, incident, values) for incident in diagnosis.incidents)
+        pairs = [_replayed(store, incident, values) for incident in diagnosis.incidents]
+        incidents = tuple(incident for incident, _ in pairs)
         keep(store, changed(diagnosis, incidents=incidents))
+        store.replace(
+            "meta.replay_minute", pl.concat([pl.DataFrame(schema=_COURSE), *(rows for _, rows in pairs)])
+        )
         told.advance(0, sum(incident.replay is not None for incident in incidents))
     return sum(one.replay is not None and one.replay.status == "quantified" for one in incidents)
 
 
-def _replayed(store: Store, incident: Incident, values: Mapping[str, float]) -> Incident:
+_COURSE: dict[str, pl.DataType | type[pl.DataType]] = {
+    "incident_id": pl.String, "minute": pl.Datetime("us", "UTC"), "requests": pl.Int64,
+    "recorded_p99_s": pl.Float64, "replayed_p99_s": pl.Float64,
+}  # fmt: skip
+
+
+def _replayed(store: Store, incident: Incident, values: Mapping[str, float]) -> tuple[Incident, pl.DataFrame]:
+    """The incident with its replay, and the rows of meta.replay_minute."""
+    nothing = pl.DataFrame(schema=_COURSE)
     if incident.status != "confirmed" or not incident.causes:
-        return incident
+        return incident, nothing
     found = rebuilt(store, incident, values)
     if isinstance(found, Missing):
-        return changed(incident, replay=_not_available(found.why, found.coverage))
-    world, total_s = found.world, found.world.total_s()
+        return changed(incident, replay=_not_available(found.why, found.coverage)), nothing
+    total_s = found.world.total_s()
+    minutes = course(found.world.made, total_s, found.origin_s)
+    minutes = minutes.select(pl.lit(incident.id).alias("incident_id"), pl.all())
+    return _explained(incident, found, total_s, values), minutes
+
+
+def _explained(incident: Incident, found: Rebuilt, total_s: Floats, values: Mapping[str, float]) -> Incident:
+    world, limits = found.world, found.world.model.limits
     agreement = fit(world, total_s)
     status, text = verdict(agreement, values)
     replayed = Replay(
@@ -51,6 +74,10 @@ def _replayed(store: Store, incident: Incident, values: Mapping[str, float]) -> 
         during_replayed_s=agreement.during_replayed_s,
         law=tuple(world.model.law.tolist()),
         slowest=float(world.model.slowness.max()),
+        step_tokens=limits.budget,
+        running=limits.running,
+        kv_blocks=limits.blocks if found.is_size_told else None,
+        block_tokens=limits.block,
     )
     if status == "not_available":
         return changed(incident, replay=replayed)

@@ -19,6 +19,7 @@ class Rebuilt:
     """What was recorded, ready to be replayed.
 
     clients        addresses by their number in Requests.client
+    origin_s       seconds since 1970 at which the requests' times begin, a whole minute
     coverage       share of the requests of baseline and incident of which all that a replay needs is known
     is_cache_told  whether cached tokens were recorded; else they are inferred
     is_size_told   whether the number of KV blocks is known; else there are as many as it takes
@@ -26,6 +27,7 @@ class Rebuilt:
 
     world: World
     clients: tuple[str, ...]
+    origin_s: float
     coverage: float
     is_cache_told: bool
     is_size_told: bool
@@ -66,7 +68,7 @@ def rebuilt(asked: Asked, incident: Incident, values: Mapping[str, float]) -> Re
         made = found
     world = World(calibrated(made, limits), made, made.rest)
     clients = tuple(known["client_ip"].drop_nulls().unique().sort())
-    return Rebuilt(world, clients, coverage, is_told, limits.blocks != _PLENTY)
+    return Rebuilt(world, clients, float(known["origin_s"][0]), coverage, is_told, limits.blocks != _PLENTY)
 
 
 def _limits(asked: Asked, incident: Incident, values: Mapping[str, float]) -> Limits | None:
