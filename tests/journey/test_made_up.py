@@ -99,6 +99,24 @@ def test_an_incident_that_goes_on_has_no_end(recorded: Path):
     assert "latency was back in its usual range" not in timeline(incident)
 
 
+def test_quiet_stretches_of_a_recording_are_judged_like_its_incident_where_there_is_room(recorded: Path):
+    (recorded / "in" / "spans.jsonl").write_text(spans(150, [(85, 105)]))
+    [incident] = report(recorded)["incidents"]
+    tried = {key: incident["placebo"][key] for key in ("status", "stretches", "minutes", "alarmed")}
+    assert tried == {"status": "tested", "stretches": 4, "minutes": 20, "alarmed": 0}
+    assert {rule["kind"] for rule in incident["placebo"]["rules"]} == {
+        entry["kind"] for entry in incident["not_causes"]
+    }
+    [window] = report(recorded, "--window", f"{minute(10)}/{minute(20)}")["incidents"]
+    assert (window["status"], window["placebo"]) == ("candidate", None)
+
+
+def test_where_no_quiet_stretch_has_room_the_report_says_so(recorded: Path):
+    (recorded / "in" / "spans.jsonl").write_text(spans(100, [(40, 80)]))
+    [incident] = report(recorded)["incidents"]
+    assert (incident["placebo"]["status"], incident["placebo"]["stretches"]) == ("not_testable", 0)
+
+
 def test_a_service_of_which_only_latency_is_known_has_a_spike_that_nothing_explains(recorded: Path):
     (recorded / "in" / "spans.jsonl").write_text(spans(120, [(60, 80)]))
     [incident] = report(recorded)["incidents"]

@@ -46,7 +46,7 @@ _FATES = """
         and started_at < coalesce($time_to, 'infinity'::timestamptz)
     order by service, started_at, request_key
 """
-_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "incident_id": pl.String, "service": pl.String, "status": pl.String, "metric": pl.String,
     "started_at": pl.Datetime("us", "UTC"), "ended_at": pl.Datetime("us", "UTC"),
     "onset_earliest": pl.Datetime("us", "UTC"), "onset_latest": pl.Datetime("us", "UTC"),
@@ -87,10 +87,10 @@ def detect(settings: Settings) -> int:
         every = pl.concat([each.select("service", "started_at") for each in (requests, fates)])
         ends = dict(every.group_by("service").agg(pl.col("started_at").max()).iter_rows())
         rows = [_row(spike, _after(ends[spike.service])) for spike in found]
-        store.replace("raw.incident", pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
+        store.replace("raw.incident", pl.DataFrame(rows, schema=SCHEMA, orient="row"))
         stretches = quiet_stretches(requests, found, [*busy, *_busy(found, ())], watch, numbers)
         quiet = [_row(each, each.end) for each in stretches]
-        store.replace("raw.quiet", pl.DataFrame(quiet, schema=_SCHEMA, orient="row"))
+        store.replace("raw.quiet", pl.DataFrame(quiet, schema=SCHEMA, orient="row"))
         told.advance(0, requests.height)
     return len(rows)
 
