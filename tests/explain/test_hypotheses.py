@@ -28,8 +28,18 @@ KINDS = {
 }  # fmt: skip
 
 
+UNITS = {
+    f"{table}.{column}": unit
+    for table in SIGNAL_TABLES
+    for column, (unit, _) in meanings(table, VALUES).items()
+}
+
+
 def measured(given: Mapping[str, Any], covered: float | None = 1.0) -> dict[str, Signal]:
-    return {name: Signal(name, value, before, "-", name, covered) for name, (value, before) in given.items()}
+    return {
+        name: Signal(name, value, before, UNITS[name], name, covered)
+        for name, (value, before) in given.items()
+    }
 
 
 def test_every_kind_of_cause_but_unknown_has_a_hypothesis():
@@ -91,17 +101,12 @@ def test_every_evidence_table_says_what_would_have_recorded_it():
 
 @pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=lambda h: h.kind)
 def test_a_claim_reads_without_a_gap_where_all_that_it_needs_was_recorded(hypothesis: Hypothesis):
-    units = {
-        f"{table}.{column}": unit
-        for table in SIGNAL_TABLES
-        for column, (unit, _) in meanings(table, VALUES).items()
-    }
     needed = {
         *hypothesis.needs,
         *(condition.signal for condition in hypothesis.supported_when),
         "replicas.replicas",  # counted wherever any replica is known
     }
-    known = {name: Signal(name, 0.5, 0.25, units[name], name, 1.0) for name in needed}
+    known = {name: Signal(name, 0.5, 0.25, UNITS[name], name, 1.0) for name in needed}
     text = told(hypothesis.claim, known)
     assert not re.search(r"not recorded|[][{}]| [.,;]|  ", text), text
     assert text[0].isupper() or text[0].isdigit()

@@ -30,11 +30,16 @@ class Condition:
     limit: float
 
     def holds(self, signals: Mapping[str, Signal]) -> bool | None:
-        """Whether it holds; None if the measure is not known, and unknown satisfies nothing."""
-        value = getattr(signals[self.signal], self.measure) if self.signal in signals else None
-        if value is None:
+        """Whether it holds; None if the measure is not known, and unknown satisfies nothing.
+
+        A test that finds nothing proves nothing: a probability by chance above its limit is unknown too.
+        """
+        signal = signals.get(self.signal)
+        value = None if signal is None else getattr(signal, self.measure)
+        if signal is None or value is None:
             return None
-        return bool(value >= self.limit if self.bound == "at_least" else value <= self.limit)
+        holds = bool(value >= self.limit if self.bound == "at_least" else value <= self.limit)
+        return None if signal.is_chance and not holds else holds
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from tracemortem.incident import Evidence
 _BEFORE = "_before"
 _SIGNS = {"C": "°C", "s/1k tokens": "s per 1,000 tokens"}
 # A report shows a ratio as a percentage, which only a share is.
-_WRITTEN = {"ratio 0-1": "ratio", "ratio": "times"}
+_WRITTEN = {"ratio 0-1": "ratio", "ratio": "times", "p": "ratio"}
+_CHANCE = "p"  # the unit of a probability by chance
 UNKNOWN = "not recorded"
 
 
@@ -31,6 +32,11 @@ class Signal:
     unit: str
     meaning: str
     covered: float | None
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether it is the probability of something by chance: the result of a test."""
+        return self.unit == _CHANCE
 
     @property
     def ratio(self) -> float | None:
@@ -111,7 +117,7 @@ def figure(value: float | None, unit: str) -> str:
     """A figure as people read it, with its unit."""
     if value is None:
         return UNKNOWN
-    if unit == "ratio 0-1":
+    if unit in {"ratio 0-1", _CHANCE}:
         percent = 100 * value
         return f"{percent:.0f} %" if abs(percent) >= 10 else f"{percent:.2g} %"
     if unit == "s" and 0 < abs(value) < 0.1:

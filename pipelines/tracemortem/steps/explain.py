@@ -35,8 +35,8 @@ from tracemortem.warehouse.store import Store
 
 # The evidence tables with one row an incident, whose columns are signals that hypotheses cite.
 SIGNAL_TABLES = (
-    "long_context", "traffic", "outputs", "stages", "pace", "errors", "cache", "engine", "memory_bandwidth",
-    "gpu_clock", "gpu_fault", "replicas", "clocks", "mix", "control", "usual",
+    "long_context", "dose", "traffic", "outputs", "stages", "pace", "errors", "cache", "engine",
+    "memory_bandwidth", "gpu_clock", "gpu_fault", "replicas", "clocks", "mix", "control", "usual",
 )  # fmt: skip
 _PARAMETER = re.compile(r"\$(\w+)")
 
