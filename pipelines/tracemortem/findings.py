@@ -123,6 +123,21 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class Tally:
+    """How often chance was tried for one incident. found: what stands at the false discovery rate `rate`.
+
+    signals, evidence, segments, ranges   tests of each kind, found or not; all are adjusted together
+    """
+
+    rate: float
+    found: int
+    signals: int
+    evidence: int
+    segments: int
+    ranges: int
+
+
+@dataclass(frozen=True)
 class Tried:
     """A hypothesis in quiet stretches: in how many it could be tested, and in how many it was supported.
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tracemortem.findings import Alert, Movement, Placebo, Replay, Segment, Split, WhatIf
+from tracemortem.findings import Alert, Movement, Placebo, Replay, Segment, Split, Tally, WhatIf
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,10 @@ class NotCause:
 
 @dataclass(frozen=True)
 class Source:
-    """An address range. role: culprit or victim. collateral: share of its requests that are innocent."""
+    """An address range. role: culprit or victim. collateral: share of its requests that are innocent.
+
+    q   probability by chance of what a culprit sent, adjusted for everything that was looked at
+    """
 
     cidr: str
     role: str
@@ -59,6 +62,7 @@ class Source:
     share_of_excess: float | None
     collateral: float | None
     text: str
+    q: float | None = None
 
 
 @dataclass(frozen=True)
@@ -194,6 +198,7 @@ class Incident:
     segments: tuple[Segment, ...] = ()
     replay: Replay | None = None
     placebo: Placebo | None = None
+    tests: Tally | None = None
     what_if: tuple[WhatIf, ...] = ()
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tracemortem.explain.chance import adjusted, critical, memory, two_sided
+from tracemortem.explain.chance import adjusted, critical, memory, poisson_tail, together, two_sided
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,20 @@ def test_a_series_that_resembles_itself_has_fewer_values_than_it_seems():
 
 def test_a_constant_series_has_no_memory():
     assert memory(np.zeros(50)) == 1.0
+
+
+def test_families_are_adjusted_as_one_and_given_back_by_themselves():
+    assert together([0.01, 0.5], [], [0.02]) == [[0.03, 0.5], [], [0.03]]
+
+
+@pytest.mark.parametrize(
+    # by the table of the distribution function: 1 - F(count - 1)
+    ("count", "mean", "p"),
+    [(6, 1.0, 5.9418e-4), (15, 10.0, 0.08346), (130, 100.0, 0.00228209), (10, 10.0, 1.0), (0, 0.0, 1.0)],
+)
+def test_the_tail_of_poissons_distribution_is_that_of_the_tables(count: int, mean: float, p: float):
+    assert poisson_tail(count, mean) == pytest.approx(p, rel=1e-4)
+
+
+def test_what_never_came_before_and_came_is_no_chance():
+    assert (poisson_tail(1, 0.0), poisson_tail(100_000, 1.0)) == (1e-9, 1e-9)

@@ -10,7 +10,8 @@ import pytest
 
 from tracemortem import declared, folders
 from tracemortem.errors import DefinitionError
-from tracemortem.explain.movements import Course, movements, read_courses
+from tracemortem.explain.chance import adjusted
+from tracemortem.explain.movements import Course, compared, movements, read_courses
 from tracemortem.findings import Movement
 from tracemortem.incident import Spike
 
@@ -53,7 +54,9 @@ def series(
 def judged(*frames: pl.DataFrame, spike: Spike = SPIKE, skew_s: float | None = None) -> dict[str, Movement]:
     frame = pl.concat(frames)
     courses = [Course(name, name, "count") for name in frame["signal"].unique(maintain_order=True)]
-    return {move.signal: move for move in movements(courses, frame, spike, skew_s, SETTINGS)}
+    found = compared(courses, frame, spike)
+    q_values = adjusted([one.move.p for one in found])
+    return {move.signal: move for move in movements(found, q_values, spike, skew_s, SETTINGS)}
 
 
 def test_a_step_is_a_change_with_an_interval_for_its_size_and_its_onset():

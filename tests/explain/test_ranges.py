@@ -4,8 +4,9 @@ from ipaddress import ip_network
 
 import polars as pl
 
-from tracemortem.explain.ranges import sources
-from tracemortem.incident import Cause
+from tracemortem.explain.chance import adjusted
+from tracemortem.explain.ranges import ranges, sources
+from tracemortem.incident import Cause, Source
 
 SETTINGS = {
     "culprit_share": 0.03,
@@ -13,6 +14,7 @@ SETTINGS = {
     "culprit_lift": 2.0,
     "culprit_rise": 1.3,
     "void_share": 0.9,
+    "false_discovery_rate": 0.05,
 }
 SURGE = (Cause("long_context_surge", "primary", "established", "", ()),)
 
@@ -51,8 +53,16 @@ def clients(*networks: list[dict[str, object]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema_overrides={"client_bits": pl.UInt64})
 
 
+def named(
+    frame: pl.DataFrame, causes: tuple[Cause, ...], settings: dict[str, float], beside: int = 0
+) -> tuple[Source, ...]:
+    """Culprits and victims, where so many other things were looked at and none found."""
+    found = ranges(frame)
+    return sources(found, adjusted([*found.p_values, *[1.0] * beside]), causes, settings)
+
+
 def culprits(frame: pl.DataFrame, causes: tuple[Cause, ...] = SURGE) -> list[str]:
-    return [source.cidr for source in sources(frame, causes, SETTINGS) if source.role == "culprit"]
+    return [source.cidr for source in named(frame, causes, SETTINGS) if source.role == "culprit"]
 
 
 def test_ranges_that_sent_more_than_their_rate_explains_are_culprits():
@@ -66,7 +76,7 @@ def test_ranges_that_sent_more_than_their_rate_explains_are_culprits():
 
 def test_a_culprit_states_its_share_and_the_innocent_requests_within():
     frame = clients(network("203.0.113.0/24", 160, 120), network("192.0.2.0/24", 512, 32, 32.0))
-    culprit = sources(frame, SURGE, SETTINGS)[0]
+    culprit = named(frame, SURGE, SETTINGS)[0]
     assert (culprit.share_of_excess, culprit.collateral, culprit.tokens) == (1.0, 0.25, 1_000_000)
 
 
@@ -98,21 +108,30 @@ def test_clients_that_changed_their_address_within_their_network_are_no_culprits
 
 def test_slow_requests_of_others_make_victims():
     frame = clients(network("203.0.113.0/24", 960, 850, slow=96), network("192.0.2.0/24", 512, 32, 24.0, 48))
-    assert [(s.cidr, s.role) for s in sources(frame, SURGE, SETTINGS)] == [
+    assert [(s.cidr, s.role) for s in named(frame, SURGE, SETTINGS)] == [
         ("203.0.113.0/24", "culprit"),
         ("192.0.2.0/24", "victim"),
     ]
 
 
+def test_a_range_that_chance_explains_among_all_that_was_looked_at_is_no_culprit():
+    many = (Cause("retry_storm", "primary", "established", "", ()),)
+    quiet = (network(f"10.0.{at}.0/24", 32, 0, usual=32.0) for at in range(4))
+    frame = clients(network("203.0.113.0/24", 24, 0, usual=8.0), *quiet)
+    [found] = [one for one in named(frame, many, SETTINGS) if one.role == "culprit"]
+    assert (found.cidr, found.q is not None and found.q < 0.05) == ("203.0.113.0/25", True)
+    assert named(frame, many, SETTINGS, beside=10_000_000) == ()
+
+
 def test_nothing_is_said_of_ranges_where_one_network_hides_all_clients():
     frame = clients(network("203.0.113.0/24", 960, 850), network("192.0.2.0/24", 48, 0))
-    assert sources(frame, SURGE, SETTINGS) == ()
+    assert named(frame, SURGE, SETTINGS) == ()
 
 
 def test_a_cause_that_nobody_sent_has_no_culprits():
     throttle = (Cause("gpu_throttle", "primary", "established", "", ()),)
     frame = clients(network("203.0.113.0/24", 512, 450), network("192.0.2.0/24", 512, 32))
-    assert sources(frame, throttle, SETTINGS) == ()
+    assert named(frame, throttle, SETTINGS) == ()
 
 
 def test_a_surge_of_everybody_has_no_culprits():

@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracemortem.explain.segments import segments
+from tracemortem.explain.chance import adjusted
+from tracemortem.explain.segments import segments, shown
 from tracemortem.findings import Item, Segment
 
 SETTINGS = {
@@ -20,6 +21,12 @@ SETTINGS = {
     "culprit_sigmas": 5.0,
 }
 Attributes = dict[str, np.ndarray]
+
+
+def standing_out(frame: pl.DataFrame, settings: dict[str, float]) -> tuple[Segment, ...]:
+    """The segments, where nothing else is looked at."""
+    found = shown(frame)
+    return segments(found, adjusted(found.p_values) if found else (), settings)
 
 
 def requests(
@@ -87,7 +94,7 @@ def told(found: tuple[Segment, ...]) -> list[tuple[str, str, dict[str, str]]]:
 
 def test_a_value_whose_requests_are_slow_more_often_is_a_victim():
     frame = requests(1, lambda _, has: np.where(has["replica"] == "r1", 0.4, 0.05))
-    [found] = segments(frame, SETTINGS)
+    [found] = standing_out(frame, SETTINGS)
     assert told((found,)) == [("victim", "slowness", {"replica": "r1"})]
     assert found.low < 8 < found.high
     assert found.slow_ratio == pytest.approx(found.slow_requests / found.requests)
@@ -99,7 +106,7 @@ def test_two_values_that_are_slow_only_together_are_found_together():
     frame = requests(
         2, lambda _, has: np.where((has["tenant"] == "t3") & (has["path"] == "/chat"), 0.4, 0.04)
     )
-    assert told(segments(frame, SETTINGS)) == [("victim", "slowness", {"path": "/chat", "tenant": "t3"})]
+    assert told(standing_out(frame, SETTINGS)) == [("victim", "slowness", {"path": "/chat", "tenant": "t3"})]
 
 
 def test_a_value_that_only_repeats_another_is_left_out():
@@ -111,7 +118,7 @@ def test_a_value_that_only_repeats_another_is_left_out():
             pl.when(pl.col("items").list.get(2) == "t3").then(pl.lit("t3/1.0")).otherwise(pl.lit("others")),
         ),
     )
-    assert told(segments(doubled, SETTINGS)) == [("victim", "slowness", {"tenant": "t3"})]
+    assert told(standing_out(doubled, SETTINGS)) == [("victim", "slowness", {"tenant": "t3"})]
 
 
 def test_two_values_each_slow_for_themselves_are_both_found():
@@ -121,21 +128,21 @@ def test_two_values_each_slow_for_themselves_are_both_found():
             np.where(has["tenant"] == "t3", 0.4, 0.04), np.where(has["tenant"] == "t7", 0.5, 0.04)
         ),
     )
-    assert told(segments(frame, SETTINGS)) == [
+    assert told(standing_out(frame, SETTINGS)) == [
         ("victim", "slowness", {"tenant": "t7"}),
         ("victim", "slowness", {"tenant": "t3"}),
     ]
 
 
 def test_nothing_stands_out_by_chance():
-    by_seed = [segments(requests(seed, lambda *_: np.full(8000, 0.1)), SETTINGS) for seed in range(20)]
+    by_seed = [standing_out(requests(seed, lambda *_: np.full(8000, 0.1)), SETTINGS) for seed in range(20)]
     assert by_seed == [()] * 20
 
 
 def test_of_a_few_slow_requests_nothing_is_said():
     frame = requests(5, lambda _, has: np.where(has["replica"] == "r1", 1.0, 0.0), number=25)
     assert frame["slow_requests"].sum() < 10
-    assert segments(frame, SETTINGS) == ()
+    assert standing_out(frame, SETTINGS) == ()
 
 
 def test_who_brought_the_load_is_a_culprit_though_all_are_slow_alike():
@@ -143,7 +150,7 @@ def test_who_brought_the_load_is_a_culprit_though_all_are_slow_alike():
         has["tenant"][:1500] = "t9"  # of 4000 in the incident, beside a tenth of the rest
         return np.full(6500, 0.3)
 
-    [found] = segments(requests(6, of, before=2500), SETTINGS)
+    [found] = standing_out(requests(6, of, before=2500), SETTINGS)
     assert told((found,)) == [("culprit", "load", {"tenant": "t9"})]
     assert found.share_of_excess is not None
     assert found.share_of_excess > 0.9
@@ -158,7 +165,7 @@ def test_who_grew_while_another_shrank_is_no_culprit_beside_the_one_who_brought_
     )
     is_during = np.arange(tenant.size) < 5500
     values = {"tenant": tenant, "path": np.full(tenant.size, "/chat")}
-    found = segments(
+    found = standing_out(
         counted(values, draw.random(tenant.size) < 0.5, is_during, np.ones(tenant.size), draw), SETTINGS
     )
     assert told(found) == [("culprit", "load", {"tenant": "batch"})]
@@ -169,7 +176,7 @@ def test_without_more_work_than_usual_nobody_is_a_culprit():
         has["tenant"][:1500] = "t9"
         return np.full(8000, 0.3)
 
-    assert segments(requests(6, of), SETTINGS) == ()
+    assert standing_out(requests(6, of), SETTINGS) == ()
 
 
 def test_what_looks_faster_and_is_slower_among_its_like_is_found_and_flagged():
@@ -181,7 +188,7 @@ def test_what_looks_faster_and_is_slower_among_its_like_is_found_and_flagged():
         has["path"][~own] = np.where(draw.random((~own).sum()) < 0.1, "/complete", "/chat")
         return np.where(has["path"] == "/chat", 0.25, 0.05) * np.where(own, 2.6, 1.0)
 
-    found = segments(requests(7, of, number=12000), SETTINGS)
+    found = standing_out(requests(7, of, number=12000), SETTINGS)
     masked = [one for one in found if one.items == (Item("tenant", "t9"),)]
     assert [one.is_confounded for one in masked] == [True]
     assert masked[0].risk_ratio < 1
@@ -195,11 +202,11 @@ def test_what_is_slow_only_through_what_it_is_mixed_with_is_not_found_beside_tha
         has["replica"][own] = np.where(draw.random(own.sum()) < 0.9, "r2", "r0")
         return np.where(has["replica"] == "r2", 0.5, 0.03)
 
-    assert told(segments(requests(8, of), SETTINGS)) == [("victim", "slowness", {"replica": "r2"})]
+    assert told(standing_out(requests(8, of), SETTINGS)) == [("victim", "slowness", {"replica": "r2"})]
 
 
 def test_without_a_baseline_nothing_stands_out():
-    assert segments(requests(9, lambda *_: np.full(4000, 0.3), before=0), SETTINGS) == ()
+    assert standing_out(requests(9, lambda *_: np.full(4000, 0.3), before=0), SETTINGS) == ()
 
 
 def test_where_requests_have_nothing_recorded_that_they_could_share_nothing_stands_out():
@@ -208,4 +215,4 @@ def test_where_requests_have_nothing_recorded_that_they_could_share_nothing_stan
         items=pl.lit([], dtype=pl.List(pl.String)),
         values_seen=pl.lit(None, dtype=pl.Int64),
     )
-    assert segments(frame, SETTINGS) == ()
+    assert standing_out(frame, SETTINGS) == ()

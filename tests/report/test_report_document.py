@@ -45,7 +45,7 @@ def test_an_incident_has_the_fields_of_the_contract_in_its_order(told):
     assert " ".join(first(told)) == (
         "id service status start end onset metric baseline peak peak_minute baseline_from reason annotation"
         " impact causes not_causes sources segments decomposition timeline mitigation what_if signals alerts"
-        " replay placebo"
+        " replay placebo tests"
     )
 
 

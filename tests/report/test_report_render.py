@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tracemortem.errors import DefinitionError
-from tracemortem.findings import Item, Movement, Segment
+from tracemortem.findings import Item, Movement, Segment, Tally
 from tracemortem.incident import Evidence
 from tracemortem.report.render import write
 
@@ -343,3 +343,13 @@ def test_a_clock_that_moved_is_named_beside_those_that_are_only_apart(told, writ
     still, moved = section(text, "Clocks beside each other").splitlines()[-2:]
     assert still == "| `edge-1` | `gpu-1` | 4,100 | -6.2 ms | -4.9 ms |  |"
     assert moved.endswith("| 3.91 s | 0.02 s | a clock moved meanwhile |")
+
+
+def test_how_often_chance_was_tried_is_told(told, written):
+    tried = Tally(rate=0.05, found=12, signals=20, evidence=2, segments=8100, ranges=2094)
+    report, _ = written(told.with_incident(tests=tried))
+    assert (
+        "For it chance was tried 10,216 times: 20 signals, 2 pieces of evidence, 8,100 kinds of requests and "
+        "2,094 address ranges. All are adjusted together (Benjamini and Hochberg): of the 12 that stand, 5 % "
+        "may be due to chance."
+    ) in section(report, "Chance")

@@ -1,7 +1,10 @@
 """How likely is a difference by chance? Student's t, and what looking at many things at once costs."""
 
+import math
+import sys
 from collections.abc import Sequence
 from functools import cache
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +58,24 @@ def adjusted(p_values: Sequence[float]) -> list[float]:
         least = min(least, p_values[number] * count / rank)
         q_values[number] = least
     return q_values
+
+
+def together(*families: Sequence[float]) -> list[list[float]]:
+    """The p-values of each family adjusted over all of them, since all that was looked at is one family."""
+    q_values = iter(adjusted([p for family in families for p in family]))
+    return [list(islice(q_values, len(family))) for family in families]
+
+
+def poisson_tail(count: int, mean: float) -> float:
+    """The probability that a Poisson variable reaches `count`; 1 where that is no more than its mean."""
+    if count <= mean:
+        return 1.0
+    term = math.exp(count * math.log(mean) - mean - math.lgamma(count + 1)) if mean > 0 else 0.0
+    total = 0.0
+    while term > total * sys.float_info.epsilon:
+        total, count = total + term, count + 1
+        term *= mean / count
+    return max(total, _LEAST)
 
 
 def memory(residuals: NDArray[np.float64]) -> float:

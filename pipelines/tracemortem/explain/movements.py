@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tracemortem.declared import load
 from tracemortem.errors import DefinitionError
-from tracemortem.explain.chance import adjusted, critical, memory, two_sided
+from tracemortem.explain.chance import critical, memory, two_sided
 from tracemortem.findings import Movement
 from tracemortem.incident import Spike
 
@@ -67,21 +67,38 @@ def read_courses(path: Path) -> tuple[Course, ...]:
     return tuple(found)
 
 
+@dataclass(frozen=True)
+class Compared:
+    """One signal in the incident beside the time before, q and verdict not known yet, and its course."""
+
+    move: Movement
+    course: pl.DataFrame
+
+
+def compared(courses: Sequence[Course], frame: pl.DataFrame, spike: Spike) -> tuple[Compared, ...]:
+    """Each signal that was recorded in the incident and before it, in the order of the courses.
+
+    frame     mart.signal_minute of the incident's service, in the order of signal and minute
+    """
+    every = (_compared(course, frame.filter(pl.col("signal") == course.signal), spike) for course in courses)
+    return tuple(one for one in every if one is not None)
+
+
 def movements(
-    courses: Sequence[Course],
-    frame: pl.DataFrame,
+    found: Sequence[Compared],
+    q_values: Sequence[float],
     spike: Spike,
     skew_s: float | None,
     settings: Mapping[str, float],
 ) -> tuple[Movement, ...]:
-    """How each signal that was recorded moved, in the order of the courses.
+    """How each signal that was compared moved, in the same order.
 
-    frame     mart.signal_minute of the incident's service, in the order of signal and minute
+    q_values  the p of each, adjusted for everything that was looked at
     skew_s    how far the clocks of the service's hosts may be apart; None: not known, and taken for nothing
     settings  same_ratio, false_discovery_rate (thresholds.yaml)
 
     Changed: the mean over the minutes of the incident differs from that of the baseline (Welch's t, with as
-    many values as the series has beyond its memory), at the false discovery rate over all signals looked at.
+    many values as the series has beyond its memory), at the false discovery rate.
     Unchanged: it is shown to be the same, its 95 % interval lying within same_ratio of the baseline; that it
     did not change by much more than chance is not enough. Else undecided.
 
@@ -89,15 +106,9 @@ def movements(
     between two samples. Which of two came first is said only with 95 % probability and if they lie at least
     two samples and the skew apart.
     """
-    moved = [
-        move
-        for course in courses
-        if (move := _moved(course, frame.filter(pl.col("signal") == course.signal), spike)) is not None
-    ]
-    q_values = adjusted([move.p for move, _ in moved])
     judged = [
-        (replace(move, q=q, verdict=_verdict(move, q, settings)), own)
-        for (move, own), q in zip(moved, q_values, strict=True)
+        (replace(one.move, q=q, verdict=_verdict(one.move, q, settings)), one.course)
+        for one, q in zip(found, q_values, strict=True)
     ]
     onsets = {
         move.signal: onset
@@ -108,7 +119,7 @@ def movements(
     return tuple(_timed(move, onsets, skew_s or 0.0) for move, _ in judged)
 
 
-def _moved(course: Course, own: pl.DataFrame, spike: Spike) -> tuple[Movement, pl.DataFrame] | None:
+def _compared(course: Course, own: pl.DataFrame, spike: Spike) -> Compared | None:
     """The difference between incident and baseline; None where either has too few minutes."""
     end = spike.end or datetime.max.replace(tzinfo=UTC)
     before = own.filter(pl.col("minute").is_between(spike.baseline_start, spike.baseline_end, "left"))
@@ -139,7 +150,7 @@ def _moved(course: Course, own: pl.DataFrame, spike: Spike) -> tuple[Movement, p
         onset_latest=None,
         order=None,
     )
-    return moved, own
+    return Compared(moved, own)
 
 
 def _degrees(variances: Sequence[float], sizes: Sequence[float]) -> float:

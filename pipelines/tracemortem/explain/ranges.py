@@ -1,12 +1,13 @@
 """Who sent the load: the address ranges whose share of it exceeds what they sent before."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 
 import polars as pl
 
+from tracemortem.explain.chance import poisson_tail
 from tracemortem.explain.cover import cover
 from tracemortem.explain.weigh import UNEXPLAINED
 from tracemortem.incident import Cause, Source
@@ -45,31 +46,77 @@ _PREFIX_CLIENTS = 3  # and with no more than what that many clients send on the 
 _BITS = {True: 32, False: 64}  # of client_bits, by is_ipv4
 
 
+@dataclass(frozen=True)
+class _Range:
+    """A prefix, the condition that a client lies within, and the probability of what it sent by chance."""
+
+    cidr: str
+    is_within: pl.Expr
+    p: float
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The clients of one incident, and the prefixes of them that sent too much, by kind of load.
+
+    settled   the clients with what is expected of them, by kind of load
+    """
+
+    clients: pl.DataFrame
+    settled: Mapping[_Load, pl.DataFrame]
+    found: Mapping[_Load, tuple[_Range, ...]]
+
+    @property
+    def p_values(self) -> list[float]:
+        """Those of the prefixes found, and 1 for each that might have been found instead.
+
+        The binary trie of n addresses has 2 n - 1 prefixes that differ in whom they hold.
+        """
+        own = [one.p for ranges in self.found.values() for one in ranges]
+        might = len(self.found) * max(2 * self.clients.height - 1, 0)
+        return own + [1.0] * max(might - len(own), 0)
+
+
+def ranges(frame: pl.DataFrame) -> Ranges:
+    """The prefixes that cover the clients who sent too much of anything, each with its test.
+
+    frame     evidence.source of one incident, one row a client
+
+    Whatever the cause may turn out to be: all loads are looked at, and count as looked at.
+    """
+    settled = {load: _settled(frame, load) for load in dict.fromkeys(_LOADS.values())}
+    found = {load: tuple(_ranges(own, load)) for load, own in settled.items()}
+    return Ranges(frame, settled, found)
+
+
 def sources(
-    frame: pl.DataFrame, causes: tuple[Cause, ...], settings: Mapping[str, float]
+    found: Ranges, q_values: Sequence[float], causes: tuple[Cause, ...], settings: Mapping[str, float]
 ) -> tuple[Source, ...]:
     """The culprit ranges of an incident's first cause that has any, then the networks that suffered most.
 
-    frame     evidence.source of one incident, one row a client
-    settings  culprit_share, culprit_sigmas, culprit_lift, culprit_rise, void_share (thresholds.yaml)
+    q_values  the p-values of the ranges, adjusted for everything that was looked at
+    settings  culprit_share, culprit_sigmas, culprit_lift, culprit_rise, void_share, false_discovery_rate
+              (thresholds.yaml)
     returns   culprits by what they sent, then victims by slow requests; nothing if one network hides all
 
     Culprits are the fewest prefixes that hold the guilty clients and spare the innocent ones. Each sent more
-    of the load than its baseline rate explains, by culprit_sigmas standard deviations of a Poisson count, at
-    least culprit_share of the whole excess, and culprit_lift times its usual share. Observed within, not
-    owned by: a prefix is the range in which requests were seen.
+    of the load than its baseline rate explains, at the false discovery rate and by culprit_sigmas standard
+    deviations of a Poisson count, at least culprit_share of the whole excess, and culprit_lift times its
+    usual share. Observed within, not owned by: a prefix is the range in which requests were seen.
     """
-    by_network = frame.group_by("client_net").agg(pl.col("requests").sum())
+    by_network = found.clients.group_by("client_net").agg(pl.col("requests").sum())
     total, largest = by_network.select(pl.sum("requests"), largest=pl.max("requests")).row(0)
     if not total or largest > settings["void_share"] * total:
         return ()
     kinds = [cause.kind for cause in causes if cause.role == "primary" and cause.kind in _LOADS]
-    rest, culprits = frame, list[Source]()
+    rest, culprits = found.clients, list[Source]()
     if kinds:
         load = _LOADS[kinds[0]]
-        if kinds[0] == UNEXPLAINED and not _has_risen(frame, load, settings):
-            return tuple(_victims(frame))
-        culprits, rest = _culprits(_settled(frame, load), load, settings)
+        if kinds[0] == UNEXPLAINED and not _has_risen(found.clients, load, settings):
+            return tuple(_victims(found.clients))
+        left = iter(q_values)
+        tested = {one: list(zip(own, left, strict=False)) for one, own in found.found.items()}
+        culprits, rest = _culprits(found.settled[load], load, tested[load], settings)
     return (*culprits, *_victims(rest))
 
 
@@ -105,19 +152,16 @@ def _settled(frame: pl.DataFrame, load: _Load) -> pl.DataFrame:
 
 
 def _culprits(
-    frame: pl.DataFrame, load: _Load, settings: Mapping[str, float]
+    frame: pl.DataFrame,
+    load: _Load,
+    tested: Sequence[tuple[_Range, float]],
+    settings: Mapping[str, float],
 ) -> tuple[list[Source], pl.DataFrame]:
-    """The culprit ranges, heaviest first, and the clients outside them."""
-    of_network = frame.group_by("client_net", maintain_order=True).agg(
-        excess=(pl.col(load.sent) - pl.col(load.expected)).sum()
-    )
-    usual = frame[load.expected].sum()
-    excess = of_network["excess"].clip(lower_bound=0).sum()
-    if not excess or not math.isfinite(excess):  # NaN or null: nothing is known of the time before
-        return [], frame
+    """The culprit ranges, heaviest first, and the clients outside them. tested: each range with its q."""
+    usual, excess = frame[load.expected].sum(), _excess(frame, load)
     found, rest = [], frame
-    for cidr, is_within in _ranges(frame, load):
-        inside = frame.filter(is_within)
+    for one, q in tested:
+        inside = frame.filter(one.is_within)
         sent, expected, requests = inside.select(
             sent=pl.sum(load.sent), expected=pl.sum(load.expected), requests=pl.sum("requests")
         ).row(0)
@@ -128,11 +172,12 @@ def _culprits(
             and share * usual >= settings["culprit_lift"] * expected
             # a range never seen before has no rate: one request stands for what it might have sent
             and sent - expected >= settings["culprit_sigmas"] * math.sqrt(max(expected, 1.0))
+            and q <= settings["false_discovery_rate"]
         ):
             clients = inside.filter(pl.col("requests") > 0).height
             found.append(
                 Source(
-                    cidr=cidr,
+                    cidr=one.cidr,
                     role="culprit",
                     requests=requests,
                     tokens=_tokens(inside, load),
@@ -142,14 +187,27 @@ def _culprits(
                         f"{sent:,} {load.words} from {clients:,} addresses, where its usual rate is "
                         f"{expected:,.0f}: {100 * share:.0f} % of the whole excess"
                     ),
+                    q=q,
                 )
             )
-            rest = rest.filter(~is_within)
+            rest = rest.filter(~one.is_within)
     return sorted(found, key=lambda source: (-(source.share_of_excess or 0.0), source.cidr)), rest
 
 
-def _ranges(frame: pl.DataFrame, load: _Load) -> Iterator[tuple[str, pl.Expr]]:
-    """The prefixes that cover the guilty clients, each with the condition that a client lies within."""
+def _excess(frame: pl.DataFrame, load: _Load) -> float:
+    """What networks sent beyond what was expected of them; NaN if nothing is known of that."""
+    of_network = frame.group_by("client_net", maintain_order=True).agg(
+        excess=(pl.col(load.sent) - pl.col(load.expected)).sum()
+    )
+    excess = of_network["excess"].clip(lower_bound=0).sum()
+    return math.nan if excess is None else float(excess)
+
+
+def _ranges(frame: pl.DataFrame, load: _Load) -> Iterator[_Range]:
+    """The prefixes that cover the guilty clients."""
+    excess = _excess(frame, load)
+    if not excess or not math.isfinite(excess):
+        return
     guilty = frame.filter(pl.col("gain") > 0)
     if guilty.is_empty():
         return
@@ -163,11 +221,12 @@ def _ranges(frame: pl.DataFrame, load: _Load) -> Iterator[tuple[str, pl.Expr]]:
         ):
             last = first | ((1 << (bits - length)) - 1)
             cidr = IPv4Network((first, length)) if is_ipv4 else IPv6Network((first << 64, length))
-            yield (
-                str(cidr),
-                (pl.col("is_ipv4") == is_ipv4)
-                & pl.col("client_bits").is_between(pl.lit(first, pl.UInt64), pl.lit(last, pl.UInt64)),
+            is_within = (pl.col("is_ipv4") == is_ipv4) & pl.col("client_bits").is_between(
+                pl.lit(first, pl.UInt64), pl.lit(last, pl.UInt64)
             )
+            sent, expected = frame.filter(is_within).select(pl.sum(load.sent), pl.sum(load.expected)).row(0)
+            # a range never seen before has no rate: one request stands for what it might have sent
+            yield _Range(str(cidr), is_within, poisson_tail(sent, max(expected, 1.0)))
 
 
 def _victims(rest: pl.DataFrame) -> list[Source]:

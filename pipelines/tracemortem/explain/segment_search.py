@@ -1,12 +1,11 @@
 """Every value and pair of values that was looked at, with its tests, and which of them stand out."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracemortem.explain.chance import adjusted
 from tracemortem.explain.patterns import Kinds, enumerated
 from tracemortem.explain.tables import Floats, chance, g_test, mantel_haenszel, risk_ratio
 
@@ -17,23 +16,47 @@ _SHOWN = 8  # of each role; what comes after them explains little
 
 @dataclass(frozen=True)
 class Looked:
-    """Everything looked at, a row a pattern: columns first and second, and how many requests have them."""
+    """Everything looked at, a row a pattern: columns first and second, and how many requests have them.
+
+    slow, load, masked  probability by chance that it stands out by slowness, by load, and, of single values,
+                        by slowness within an attribute, that where it does most (1 of pairs)
+    masked_ratio        its risk ratio there
+    others              probabilities of all else that was looked at
+    """
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     counts: Floats
     total: Floats
-    slow_q: Floats
-    load_q: Floats
-    masked_q: Floats
+    slow: Floats
+    load: Floats
+    masked: Floats
     masked_ratio: Floats
+    others: tuple[float, ...]
+
+    @property
+    def is_single(self) -> NDArray[np.bool_]:
+        """By pattern, whether it is a value by itself."""
+        is_single: NDArray[np.bool_] = self.first == self.second
+        return is_single
+
+    @property
+    def p_values(self) -> list[float]:
+        """All probabilities, those that are asked for first."""
+        return [*self.slow, *self.load, *self.masked[self.is_single], *self.others]
+
+    def adjusted(self, q_values: Sequence[float]) -> "Looked":
+        """The same with those probabilities adjusted. q_values: in the order of p_values."""
+        q, size = np.array(q_values), self.first.size
+        masked = np.ones(size)
+        masked[self.is_single] = q[2 * size :][: int(self.is_single.sum())]
+        return replace(self, slow=q[:size], load=q[size : 2 * size], masked=masked)
 
     @property
     def parents(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows of the two values by themselves, of each pattern; a single value is its own."""
         row = np.zeros(int(self.second.max()) + 1, np.int64)
-        is_single = self.first == self.second
-        row[self.first[is_single]] = np.flatnonzero(is_single)
+        row[self.first[self.is_single]] = np.flatnonzero(self.is_single)
         return row[self.first], row[self.second]
 
     def member(self, known: Kinds, at: int) -> NDArray[np.bool_]:
@@ -46,6 +69,7 @@ class Looked:
 
 
 def look(known: Kinds, rare: int) -> Looked | None:
+    """Every pattern with its tests; None if no request has any. rare: values too rare to be told apart."""
     pairs = np.array(list(enumerated(known)), np.int64).reshape(-1, 2)
     crossed = known.crossed()
     total = known.counts.sum(axis=0)
@@ -55,19 +79,24 @@ def look(known: Kinds, rare: int) -> Looked | None:
     if not len(pairs):
         return None
     requests, slow, _, before, _ = counts.T
-    p_slow = chance(g_test(slow, requests, total[1], total[0]))
-    p_load = chance(g_test(requests, requests + before, total[0], total[0] + total[3]))
     single = pairs[:, 0] == pairs[:, 1]
     ratio, chi = _masked(known, crossed, pairs[single, 0])
-    q = np.array(adjusted([*p_slow, *p_load, *chance(chi.ravel()), *[1.0] * (2 * rare)]))
-    size = len(pairs)
-    masked_q, masked_ratio = np.ones(size), np.full(size, np.nan)
     best = np.nanargmin(np.where(np.isnan(ratio), np.inf, -chi), axis=1)
     rows = np.arange(len(best))
-    masked_q[single] = q[2 * size : 2 * size + chi.size].reshape(chi.shape)[rows, best]
-    masked_ratio[single] = ratio[rows, best]
+    is_best = np.zeros(chi.shape, np.bool_)
+    is_best[rows, best] = True
+    masked, masked_ratio = np.ones(len(pairs)), np.full(len(pairs), np.nan)
+    masked[single], masked_ratio[single] = chance(chi[rows, best]), ratio[rows, best]
     return Looked(
-        pairs[:, 0], pairs[:, 1], counts, total, q[:size], q[size : 2 * size], masked_q, masked_ratio
+        first=pairs[:, 0],
+        second=pairs[:, 1],
+        counts=counts,
+        total=total,
+        slow=np.array(chance(g_test(slow, requests, total[1], total[0]))),
+        load=np.array(chance(g_test(requests, requests + before, total[0], total[0] + total[3]))),
+        masked=masked,
+        masked_ratio=masked_ratio,
+        others=(*chance(chi[~is_best]), *[1.0] * (2 * rare)),
     )
 
 
@@ -101,14 +130,14 @@ def slow(known: Kinds, looked: Looked, settings: Mapping[str, float]) -> Iterabl
     requests, slow = looked.counts[:, 0], looked.counts[:, 1]
     least = max(settings["segment_support"] * looked.total[1], LEAST)
     ratio, low, _ = risk_ratio(slow, requests, looked.total[1], looked.total[0])
-    is_single = looked.first == looked.second
+    is_single = looked.is_single
     is_plain = (ratio >= settings["segment_risk_ratio"]) & (low > 1)
-    is_plain &= looked.slow_q <= settings["false_discovery_rate"]
+    is_plain &= looked.slow <= settings["false_discovery_rate"]
     for parent in looked.parents:
         beside, least_ratio, _ = risk_ratio(slow, requests, slow[parent], requests[parent])
         is_plain &= is_single | ((beside >= settings["segment_risk_ratio"]) & (least_ratio > 1))
     is_masked = (ratio < 1) & (looked.masked_ratio >= settings["segment_risk_ratio"])
-    is_masked &= looked.masked_q <= settings["false_discovery_rate"]
+    is_masked &= looked.masked <= settings["false_discovery_rate"]
     wanted = np.flatnonzero((is_plain | is_masked) & (slow >= least))
     g = g_test(slow, requests, looked.total[1], looked.total[0])
     order = sorted(wanted.tolist(), key=lambda at: (bool(is_masked[at]), -g[at], not is_single[at], at))
@@ -142,12 +171,12 @@ def load(known: Kinds, looked: Looked, scale: float, settings: Mapping[str, floa
     before = looked.counts[:, 4] / looked.total[4]
     lift = share / np.maximum(before, 1 / max(looked.total[3], 1))
     is_culprit = sent & (share >= settings["culprit_share"]) & (lift >= settings["culprit_lift"])
-    is_culprit &= looked.load_q <= settings["false_discovery_rate"]
+    is_culprit &= looked.load <= settings["false_discovery_rate"]
     expected = looked.counts[:, 3] * scale
     is_culprit &= looked.counts[:, 0] - expected >= settings["culprit_sigmas"] * np.sqrt(
         np.maximum(expected, 1)
     )
-    is_single = looked.first == looked.second
+    is_single = looked.is_single
     for parent in looked.parents:
         is_culprit &= is_single | (lift >= settings["culprit_lift"] * lift[parent])
     # by how many more bits tell a request of the excess from a usual one

@@ -5,7 +5,8 @@ stands out is that long requests are slow.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -16,36 +17,64 @@ from tracemortem.explain.tables import chance, g_test, mantel_haenszel, risk_rat
 from tracemortem.findings import Segment
 
 
-def segments(frame: pl.DataFrame, settings: Mapping[str, float]) -> tuple[Segment, ...]:
+@dataclass(frozen=True)
+class Shown:
+    """The requests of one incident by what they have in common, with the tests of all of it.
+
+    scale   length of the incident over that of its baseline
+    """
+
+    known: Kinds
+    looked: Looked
+    scale: float
+
+    @property
+    def p_values(self) -> list[float]:
+        """Those of everything that was looked at."""
+        return self.looked.p_values
+
+
+def shown(frame: pl.DataFrame) -> Shown | None:
+    """What requests have in common; None where nothing is known of that, or too few were slow.
+
+    frame   evidence.segment of one incident
+    """
+    if frame["slow_requests"].sum() < LEAST or frame["requests_before"].sum() == 0:
+        return None
+    known = kinds(frame)
+    minutes, minutes_before, seen = frame.select("minutes", "minutes_before", "values_seen").row(0)
+    if seen is None:  # nothing is recorded that requests could have in common
+        return None
+    rare = max(seen - sum(column.attribute != TIME for column in known.columns), 0)
+    looked = look(known, rare)
+    return None if looked is None else Shown(known, looked, minutes / minutes_before)
+
+
+def segments(
+    found: Shown | None, q_values: Sequence[float], settings: Mapping[str, float]
+) -> tuple[Segment, ...]:
     """Values and pairs of values whose requests stand out, slow ones first, each by weight of evidence.
 
-    frame     evidence.segment of one incident
+    q_values  the p-values of what is shown, adjusted for everything that was looked at
     settings  segment_risk_ratio, segment_support, segment_contradiction, false_discovery_rate, culprit_share,
               culprit_lift, culprit_rise, culprit_sigmas (thresholds.yaml)
 
     Slow: segment_support of the slow requests, at a rate of segment_risk_ratio times that of all others, with
-    a G-test at the false discovery rate over all that was looked at, rare values too. Load: culprit_share of
-    the rise of the expected service time and culprit_lift times the usual share of it, from more requests
-    than usual by culprit_sigmas. A pair must be so beside the rest of each of its values as well, and what
-    has it only through requests of an earlier segment is left out (a value that repeats another).
-    A value that looks faster than others and is slower within strata is a segment too: Simpson's paradox.
+    a G-test at the false discovery rate. Load: culprit_share of the rise of the expected service time and
+    culprit_lift times the usual share of it, from more requests than usual by culprit_sigmas. A pair must be
+    so beside the rest of each of its values as well, and what has it only through requests of an earlier
+    segment is left out (a value that repeats another). A value that looks faster than others and is slower
+    within strata is a segment too: Simpson's paradox.
     """
-    if frame["slow_requests"].sum() < LEAST or frame["requests_before"].sum() == 0:
+    if found is None:
         return ()
-    known = kinds(frame)
-    minutes, minutes_before, seen = frame.select("minutes", "minutes_before", "values_seen").row(0)
-    if seen is None:  # nothing is recorded that requests could have in common
-        return ()
-    rare = max(seen - sum(column.attribute != TIME for column in known.columns), 0)
-    looked = look(known, rare)
-    if looked is None:
-        return ()
-    scale = minutes / minutes_before
+    known, scale = found.known, found.scale
+    looked = found.looked.adjusted(q_values)
     slowed = list(slow(known, looked, settings))
     loading = list(load(known, looked, scale, settings))
-    found = [_segment(known, looked, at, "slowness", scale, settings) for at in slowed]
-    found += [_segment(known, looked, at, "load", scale, settings) for at in loading if at not in slowed]
-    return tuple(found)
+    told = [_segment(known, looked, at, "slowness", scale, settings) for at in slowed]
+    told += [_segment(known, looked, at, "load", scale, settings) for at in loading if at not in slowed]
+    return tuple(told)
 
 
 def _segment(
@@ -71,10 +100,10 @@ def _segment(
     )
     if by == "slowness":
         g = float(g_test(slow, requests, total[1], total[0]))
-        q = min(looked.slow_q[at], looked.masked_q[at])
+        q = min(looked.slow[at], looked.masked[at])
     else:
         g = float(g_test(requests, requests + requests_before, total[0], total[0] + total[3]))
-        q = looked.load_q[at]
+        q = looked.load[at]
     others = total[0] - requests
     return Segment(
         role="culprit" if brings and looked.is_sent(known, at) else "victim",

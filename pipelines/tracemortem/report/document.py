@@ -109,6 +109,7 @@ def _incident(incident: Incident) -> dict[str, Any]:
         "alerts": [_plain(asdict(alert)) for alert in incident.alerts],
         "replay": None if incident.replay is None else _replay(incident.replay),
         "placebo": None if incident.placebo is None else _placebo(incident.placebo),
+        "tests": None if incident.tests is None else _plain(asdict(incident.tests)),
     }
 
 

@@ -11,12 +11,13 @@ from tracemortem.explain.aftermath import mitigations, timeline
 from tracemortem.explain.alerts import Rule, alerts, read_rules
 from tracemortem.explain.confidence import Confidence
 from tracemortem.explain.confidence import read as read_confidence
+from tracemortem.explain.family import family
 from tracemortem.explain.hypothesis import Hypothesis, read_all
-from tracemortem.explain.movements import movements, read_courses
+from tracemortem.explain.movements import compared, movements, read_courses
 from tracemortem.explain.placebo import doubted, placebo
-from tracemortem.explain.ranges import sources
+from tracemortem.explain.ranges import ranges, sources
 from tracemortem.explain.relabel import relabelled
-from tracemortem.explain.segments import segments
+from tracemortem.explain.segments import segments, shown
 from tracemortem.explain.signals import Signal, figures, measured
 from tracemortem.explain.split import split
 from tracemortem.explain.weigh import citations, unexplained, verdicts
@@ -105,16 +106,16 @@ def _incidents(
     rules = read_rules(folders.definitions("explain", "rules.yaml"))
     sure = read_confidence(folders.definitions("explain", "confidence.yaml"))
     for row in store.frame("from raw.incident order by started_at, incident_id").to_dicts():
-        shown = measured(frames, notes, row["incident_id"])
+        measures = measured(frames, notes, row["incident_id"])
         own = said.get(row["annotation"])
         beside = placebos.get(row["service"], placebo((), None)) if row["status"] == "confirmed" else None
-        yield _incident(store, row, shown, hypotheses, recorders, rules, sure, values, own, beside)
+        yield _incident(store, row, measures, hypotheses, recorders, rules, sure, values, own, beside)
 
 
 def _incident(
     store: Store,
     row: Mapping[str, Any],
-    shown: Mapping[str, Signal],
+    measures: Mapping[str, Signal],
     hypotheses: Sequence[Hypothesis],
     recorders: Mapping[str, str],
     rules: Sequence[Rule],
@@ -144,18 +145,23 @@ def _incident(
     recovery = store.frame("from evidence.recovery where incident_id = $id order by all", own)
     worst = store.frame(rows.WORST_MINUTE, own).to_dicts()
     peak = worst[0] if worst else {"minute": None, "p99_s": None}
-    causes, not_causes = verdicts(hypotheses, shown, recorders)
+    of_minutes = store.frame(rows.SIGNALS, {"service": spike.service})
+    courses = read_courses(folders.definitions("explain", "movements.yaml"))
+    moves = compared(courses, of_minutes, spike)
+    # where nothing rose, nobody is to blame for it and nobody suffered
+    seen = shown(store.frame(rows.SEGMENTS, own)) if spike.has_risen else None
+    networks = ranges(store.frame(rows.NETWORKS, own)) if spike.has_risen else None
+    looked = family(measures, moves, seen, networks, values["false_discovery_rate"])
+    causes, not_causes = verdicts(hypotheses, looked.signals, recorders)
     causes = sure.of(causes)
     if beside is not None:
         causes = doubted(causes, beside, values)
     if not causes and spike.has_risen:
-        causes = (unexplained(not_causes, shown),)
+        causes = (unexplained(not_causes, looked.signals),)
     if annotation is not None:
         causes, not_causes = relabelled(causes, not_causes, annotation)
     is_said = annotation is not None and annotation.verdict is not None
     is_artifact = bool(causes) and causes[0].kind == "clock_skew_artifact" and not is_said
-    networks = store.frame("from evidence.source where incident_id = $id order by is_ipv4, client_bits", own)
-    of_minutes = store.frame(rows.SIGNALS, {"service": spike.service})
     [skew_s] = store.frame(rows.SKEW, {"service": spike.service}).row(0)
     return Incident(
         id=row["incident_id"],
@@ -180,8 +186,7 @@ def _incident(
         ),
         causes=causes,
         not_causes=not_causes,
-        # where nothing rose, nobody is to blame for it and nobody suffered
-        sources=sources(networks, causes, values) if spike.has_risen else (),
+        sources=sources(networks, looked.ranges, causes, values) if networks is not None else (),
         timeline=timeline(
             spike,
             peak["minute"],
@@ -195,11 +200,10 @@ def _incident(
         ),
         decomposition=split(store.frame(rows.LENGTHS, own), values) if spike.has_risen else None,
         placebo=beside,
-        segments=segments(store.frame(rows.SEGMENTS, own), values) if spike.has_risen else (),
+        segments=segments(seen, looked.segments, values),
+        tests=looked.tests,
         annotation=annotation,
-        movements=movements(
-            read_courses(folders.definitions("explain", "movements.yaml")), of_minutes, spike, skew_s, values
-        ),
+        movements=movements(moves, looked.moves, spike, skew_s, values),
         alerts=alerts(
             rules,
             of_minutes,

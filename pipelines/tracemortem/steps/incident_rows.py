@@ -70,3 +70,4 @@ SEGMENTS = """
     where incident_id = $id
     order by all
 """
+NETWORKS = "from evidence.source where incident_id = $id order by is_ipv4, client_bits"
