@@ -20,8 +20,8 @@ def a_policy(name, **changed):
     return WhatIf(**{**told, **changed})
 
 
-def a_forecast(p99_s, **changed):
-    one = Range(p99_s, 0.75 * p99_s, 1.25 * p99_s)
+def a_forecast(seconds, **changed):
+    one = Range(seconds, 0.75 * seconds, 1.25 * seconds)
     told = {
         "p50_s": one, "p99_s": one, "short_p50_s": one, "short_p99_s": one, "long_p50_s": None,
         "long_p99_s": None, "before_p99_s": one, "hit_ratio": Range(0.8, 0.7, 0.9), "rejected": 0,
@@ -60,14 +60,13 @@ def test_figures_stand_with_their_ranges_what_is_cheapest_and_what_cannot_be_tol
         "The cheapest that keeps it, by the share refused or cut short and then by effort: "
         "**the policy block**. 300 refused.",
         "",
-        "| Policy | P99 | Short prompts | Long prompts | Hits | Keeps it | Requests |",
-        "|---|---|---|---|---:|---|---|",
-        "| the policy block | 1.2 s (0.9 s to 1.5 s) | 1.2 s (0.9 s to 1.5 s) | - | 80 % | yes "
-        "| 300 refused. |",
-        "| the policy chunk | 4 s (3 s to 5 s) | 4 s (3 s to 5 s) | - | 80 % | no | All are answered. |",
+        "| Policy | P99 | From | To | Short | Long | Hits | Keeps it | Requests |",
+        "|---|---:|---:|---:|---:|---:|---:|---|---|",
+        "| `block`: the policy block | 1.2 s | 0.9 s | 1.5 s | 1.2 s | - | 80 % | yes | 300 refused. |",
+        "| `chunk`: the policy chunk | 4 s | 3 s | 5 s | 4 s | - | 80 % | no | All are answered. |",
         "",
-        "- the policy block: They stay away.",
-        "- the policy isolated: Not available: no hashes.",
+        "- `block`: They stay away.",
+        "- `isolated`: Not available: no hashes.",
         "",
         "Clients are taken to come when they came: retries, and clients that wait for an answer before they "
         "ask again, would come at other times. What evicts what from a prefix cache is not modelled where "
@@ -77,6 +76,16 @@ def test_figures_stand_with_their_ranges_what_is_cheapest_and_what_cannot_be_tol
 
 def test_where_none_surely_keeps_the_objective_that_is_said(section):
     assert "The objective is a P99 of at most 2 s.\nNone of these surely keeps it.\n" in section(CHUNK)
+
+
+def test_a_policy_that_serves_nobody_stands_last_and_without_figures(section):
+    nobody = a_policy("none", rank=None, keeps=None, predicted=a_forecast(1.0, p99_s=None, short_p99_s=None))
+    rows = [line for line in section(nobody, CHUNK).splitlines() if line.startswith("| `")]
+    assert rows == [
+        "| `chunk`: the policy chunk | 4 s | 3 s | 5 s | 4 s | - | 80 % | no | All are answered. |",
+        "| `none`: the policy none | - | - | - | - | - | 80 % | - | All are answered. |",
+    ]
+    assert section(nobody).splitlines()[6].startswith("| `none`")
 
 
 def test_where_the_replay_is_rough_there_is_an_order_and_not_one_figure(section):

@@ -13,11 +13,12 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tracemortem.folders import folder
 from tracemortem.incident import Diagnosis, Incident
 from tracemortem.report.charts import figure
-from tracemortem.report.course import course, digest, rows_of
+from tracemortem.report.course import Course, course, digest, rows_of
 from tracemortem.report.document import checked, document, encoded
 from tracemortem.report.drawing import drawing
 from tracemortem.report.escaping import Markdown
 from tracemortem.report.pages import Part, markdown, page
+from tracemortem.report.policies import policies
 from tracemortem.report.prose import environment, rendered
 from tracemortem.report.queries import queries
 from tracemortem.report.sections import Section, sections, words
@@ -149,8 +150,14 @@ def _chapter(
                 text=text,
                 is_folded=section.is_folded,
                 figure=figure(drawn, book.words).to_json() if drawn else None,
-                picture=drawing(drawn, book.words) if drawn else "",
+                picture=_picture(book, section, incident, drawn),
             )
+
+
+def _picture(book: _Book, section: Section, incident: Incident | None, drawn: Course | None) -> str:
+    if section.picture == "policies" and incident:
+        return policies(incident, book.words)
+    return drawing(drawn, book.words) if drawn else ""
 
 
 def _shown(frame: pl.DataFrame) -> Shown:

@@ -12,7 +12,16 @@ from typing import Any
 from tracemortem.declared import load, parsed
 from tracemortem.errors import DefinitionError
 
-_KEYS = {"section": str, "title": str, "for": str, "frames": list, "chart": dict, "folded": bool}
+PICTURES = ("policies",)
+_KEYS = {
+    "section": str,
+    "title": str,
+    "for": str,
+    "frames": list,
+    "chart": dict,
+    "picture": str,
+    "folded": bool,
+}
 _CHART_KEYS = {"over": str, "panels": list}
 _PANEL_KEYS = {"title": str, "frame": str, "unit": str, "lines": dict, "baseline": bool, "height": int}
 
@@ -44,13 +53,17 @@ class Chart:
 
 @dataclass(frozen=True)
 class Section:
-    """One section. is_per_incident: repeated for every confirmed incident. is_folded: closed at first."""
+    """One section. is_per_incident: repeated for every confirmed incident. is_folded: closed at first.
+
+    picture   one of PICTURES, drawn of the incident itself; None: none
+    """
 
     name: str
     title: str
     is_per_incident: bool
     frames: tuple[str, ...]
     chart: Chart | None
+    picture: str | None
     is_folded: bool
 
     @property
@@ -127,12 +140,20 @@ def _section(entry: Mapping[str, Any], path: Path) -> Section:
             why="a section stands once in the report, or once for every incident; a chart shows an incident",
             fix="write `for: report` or `for: incident`, the latter with a chart",
         )
+    if entry.get("picture", PICTURES[0]) not in PICTURES or ("picture" in entry and entry["for"] == "report"):
+        raise DefinitionError(
+            f"section {entry['section']!r} has the picture {entry['picture']!r}",
+            where=str(path),
+            why="a picture shows an incident, and is one of those that the product draws",
+            fix=f"write `for: incident`, and one of {', '.join(PICTURES)}",
+        )
     return Section(
         name=entry["section"],
         title=entry["title"],
         is_per_incident=entry["for"] == "incident",
         frames=tuple(entry.get("frames", ())),
         chart=_chart(entry["chart"], path) if "chart" in entry else None,
+        picture=entry.get("picture"),
         is_folded=entry.get("folded", False),
     )
 
