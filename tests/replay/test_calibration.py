@@ -48,6 +48,12 @@ def test_a_replica_that_is_slower_by_a_seventh_is_told_with_when():
     np.testing.assert_allclose(model.slowness[1, since : since + 4], 1.15, rtol=0.04)
 
 
+def test_steps_that_stall_now_and_then_all_the_time_make_no_engine_slower_than_usual():
+    stalled = pl.when(pl.int_range(pl.len()) % 20 == 0).then(3.0).otherwise(0.0)
+    made = requests(served().with_columns(pl.col("engine_s", "duration_s") + stalled))
+    assert calibrated(made, LIMITS).slowness.min() == calibrated(made, LIMITS).slowness.max() == 1.0
+
+
 @pytest.mark.parametrize(("a_second", "within"), [(6.0, 0.985), (18.0, 0.95)])  # few share a step, and most
 def test_what_was_cached_is_told_from_prefill_times_and_counters(a_second, within):
     made = requests(served(hit=lambda at_s: 0.2 if at_s % 7 < 3 else 0.8, a_second=a_second))

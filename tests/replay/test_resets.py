@@ -1,5 +1,7 @@
 """A factor put back takes away what it caused, and nothing else."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from worlds import INCIDENT, LIMITS, served
@@ -62,6 +64,25 @@ def test_every_reset_leaves_the_baseline_as_it_was():
         same = there.made.is_before
         for column in ("arrival", "prompt", "cached", "output", "replica"):
             assert getattr(there.made, column)[same].tolist() == getattr(world.made, column)[before].tolist()
+
+
+def test_prompts_longer_than_any_before_all_go_and_those_as_long_as_before_stay_as_many():
+    world = world_of(is_long=lambda at, chance: chance < 0.02)
+    made = world.made
+    is_long, longest = made.prompt >= LONG, made.prompt == 12_000
+    grown = np.where(longest & made.is_during, 40_000, made.prompt)
+    grown = np.where(longest & made.is_during & (made.started % 1 < 0.5), 12_001, grown)
+    there = undone(replace(world, made=replace(made, prompt=grown)), ["long"], LONG).made
+    assert there.prompt.max() == 12_001
+    halved = (grown == 12_001).sum()
+    assert (there.prompt == 12_001).sum() == pytest.approx(halved, rel=0.05)
+    assert (there.prompt >= LONG).sum() < is_long.sum()
+
+
+def test_what_was_cached_in_the_incident_stays_so_where_less_was_before():
+    made = world_of(hit=lambda at_s: 0.2 if at_s < START_S else 0.8).made
+    world = World(calibrated(made, LIMITS), made, made.rest)
+    assert undone(world, ["cache"], LONG).made.cached.tolist() == made.cached.tolist()
 
 
 def test_with_as_many_requests_as_before_as_many_come():

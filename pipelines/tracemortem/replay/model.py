@@ -122,7 +122,10 @@ class _Cells:
         self.cell: Ints = made.replica * self._shape[1] + number
 
     def slowness(self, law: Floats) -> Floats:
-        """Recorded over predicted time of decoding, relative to the baseline's; 1 where too few tell it."""
+        """Recorded over predicted time of decoding, relative to the baseline's; 1 where too few tell it.
+
+        Sums over sums, the baseline's too: a few steps that stall lift them, and no median.
+        """
         predicted = self._met.decode @ law
         usable = self._used & (predicted > 0)
         took, wanted, count = (
@@ -130,7 +133,7 @@ class _Cells:
             for weights in (self._met.decode_s[usable], predicted[usable], None)
         )
         usual = usable & self._is_before
-        usually = float(np.median(self._met.decode_s[usual] / predicted[usual])) if usual.any() else 1.0
+        usually = self._met.decode_s[usual].sum() / predicted[usual].sum() if usual.any() else 1.0
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = took / wanted / usually
         return np.where(count >= _ENOUGH, ratio, 1.0).reshape(self._shape)

@@ -42,23 +42,29 @@ def _speed(world: World, _: float) -> World:
 
 
 def _cache(world: World, _: float) -> World:
-    """Of each length of prompt as much cached as before, the best served still the best served."""
+    """Of each length of prompt as much cached as before, the best served still the best served.
+
+    What was cached stays: who came with the incident may ask for the same more often than anybody before.
+    """
     made = world.made
     share = made.cached / made.prompt
-    kind = np.log2(np.maximum(made.prompt, 1)).astype(np.int64)
-    cached = made.cached.copy()
+    kind = _lengths(made)
+    wanted = made.cached.copy()
     for one in np.unique(kind[made.is_during]):
         before, during = made.is_before & (kind == one), made.is_during & (kind == one)
         if before.sum() >= _KINDS:
-            cached[during] = np.quantile(share[before], _ranks(share[during])) * made.prompt[during]
-    block = world.model.limits.block
-    cached[made.is_during] = cached[made.is_during] // block * block
-    return replace(world, made=replace(made, cached=np.clip(cached, 0, made.prompt - 1)))
+            wanted[during] = np.quantile(share[before], _ranks(share[during])) * made.prompt[during]
+    wanted = wanted // world.model.limits.block * world.model.limits.block
+    return replace(world, made=replace(made, cached=np.clip(wanted, made.cached, made.prompt - 1)))
 
 
 def _long(world: World, long_tokens: float) -> World:
-    """As many long prompts a minute as before."""
-    return _thinned(world, world.made.prompt >= long_tokens)
+    """As many long prompts of each length a minute as before."""
+    kind = _lengths(world.made)
+    for one in np.unique(kind[world.made.prompt >= long_tokens]):
+        made = world.made
+        world = _thinned(world, (made.prompt >= long_tokens) & (_lengths(made) == one))
+    return world
 
 
 def _traffic(world: World, _: float) -> World:
@@ -125,6 +131,11 @@ def _thinned(world: World, which: Bools) -> World:
         place = np.arange(len(during))
         dropped[during[np.floor((place + 1) * share) == np.floor(place * share)]] = True
     return world.without(dropped)
+
+
+def _lengths(made: Requests) -> Ints:
+    """A number for prompts of about the same length: those within a factor of two have it in common."""
+    return np.log2(np.maximum(made.prompt, 1)).astype(np.int64)
 
 
 def _span(times: Floats) -> float:
