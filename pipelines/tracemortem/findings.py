@@ -186,13 +186,19 @@ class Replay:
 
     status            quantified, ranked (too rough for figures) or not_available; text says why
     coverage          share of the requests of baseline and incident of which all that a replay needs is known
-    is_cache_told     whether cached tokens were recorded; else they are inferred from prefill times
+    is_cache_told     whether cached tokens were recorded: cache_from is then recorded; else it is blocks
+                      (what a cache of cache_blocks finds, by the hashes of prompts' blocks) or prefills
+                      (inferred from their times)
     before, during    P99 in s, recorded and replayed
     law               seconds a step, a prefill token, a decoding sequence, a token of its context, and a
                       prefill token times the tokens it attends to
     slowest           of any replica in any five minutes: steps last so many times as long as usual
     step_tokens       computed in a step at most; running: requests at once
     kv_blocks         of an engine, each of block_tokens; None: not known, and taken as never short
+    kv_tokens         low and high of their tokens, where they are told from their use
+    cache_blocks      of prompts as they are hashed, that an engine's cache holds; None: hashes or size are
+                      not known
+    hits              share of the prompts' tokens that it finds, before and in the incident
     """
 
     status: str
@@ -209,6 +215,10 @@ class Replay:
     running: int | None = None
     kv_blocks: int | None = None
     block_tokens: int | None = None
+    kv_tokens: tuple[float, float] | None = None
+    cache_from: str | None = None
+    cache_blocks: int | None = None
+    hits: tuple[float, float] | None = None
     resets: tuple[Reset, ...] = ()
 
 

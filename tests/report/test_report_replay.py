@@ -1,5 +1,6 @@
 """How well the replay agrees, minute by minute, and what its engine model is made of."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import polars as pl
@@ -80,11 +81,23 @@ def test_the_model_s_parameters_are_told_with_what_they_rest_on(made):
         "analysis (`replay_step_tokens`, `replay_running_requests`), not recorded.",
         "- How many KV blocks an engine has is not recorded; it was never full, and is never short of them "
         "in the replay. A change that needs more of them would show too small an effect.",
-        "- Cached tokens are inferred from prefill times and the engines' counters: what one request evicts "
-        "of another's is not modelled.",
+        "- Cached tokens are inferred from prefill times and the engines' counters. Which blocks of prompts "
+        "are the same is not recorded, or the cache's size is not: what one request evicts of another's is "
+        "not modelled.",
         "- Requests come when they came. Clients that wait for an answer before they ask again, and those "
         "who repeat, would come at other times.",
     ]
+
+
+def test_what_a_cache_finds_by_the_hashes_of_blocks_is_told_with_its_size(made):
+    known = replace(
+        REPLAY, cache_from="blocks", cache_blocks=1200, hits=(0.81, 0.4), kv_tokens=(9000.0, 9500.0)
+    )
+    assert (
+        "- Cached tokens are those that an engine's cache finds. By the hashes of prompts' blocks a cache of "
+        "1,200 of them finds 81 % of the prompts' tokens before the incident and 40 % in it, the least "
+        "recently used evicted first; where requests are left out, so is what they evicted."
+    ) in the_model(made(known)[0]).splitlines()
 
 
 def test_without_a_model_there_are_no_parameters(made):

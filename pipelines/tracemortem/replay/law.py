@@ -65,10 +65,10 @@ def _replica(made: Requests, budget: int) -> tuple[Floats, Floats]:
     prefill_s = np.maximum(made.first - made.scheduled, _TINY_S)
     decode_s = np.maximum(made.last - made.first, _TINY_S)
     flat = np.zeros_like(prompt)
-    tokens = _Load(*to_first, (prompt - cached) / prefill_s, flat)
-    square = _Load(*to_first, (prompt**2 - cached**2) / 2 / prefill_s, flat)
-    decoding = _Load(*to_last, np.ones_like(prompt), flat)
-    context = _Load(*to_last, prompt, (output - 1) / decode_s)
+    tokens = Load(*to_first, (prompt - cached) / prefill_s, flat)
+    square = Load(*to_first, (prompt**2 - cached**2) / 2 / prefill_s, flat)
+    decoding = Load(*to_last, np.ones_like(prompt), flat)
+    context = Load(*to_last, prompt, (output - 1) / decode_s)
     met = []
     for low, high, steps in (
         (*to_last, output - 1),
@@ -89,7 +89,7 @@ def _replica(made: Requests, budget: int) -> tuple[Floats, Floats]:
     return met[0], met[1]
 
 
-class _Load:
+class Load:
     """The sum over requests of something that each carries from start to end: level, growing by slope a s."""
 
     def __init__(self, start: Floats, end: Floats, level: Floats, slope: Floats) -> None:

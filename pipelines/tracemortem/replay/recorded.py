@@ -57,6 +57,12 @@ class Requests:
         return replace(self, **{name: values[kept] for name, values in vars(self).items()})
 
 
+def by_arrival(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a frame for requests in the order that these have; what more it holds stays with them."""
+    queued_s = pl.col("arrival_s") + pl.col("front_s")
+    return frame.sort(queued_s, "started_s", "prompt_tokens", "output_tokens", maintain_order=True)
+
+
 def requests(frame: pl.DataFrame) -> Requests:
     """Requests of which everything is known but how much of the prompt was cached.
 
@@ -64,8 +70,8 @@ def requests(frame: pl.DataFrame) -> Requests:
             started_s, duration_s, client_ip, phase; arrival_s to the engine's process, ttft_s and engine_s
             from then on, front_s of it before its queue
     """
+    frame = by_arrival(frame)
     frame = frame.with_columns(arrival_s=pl.col("arrival_s") + pl.col("front_s"), came_s="arrival_s")
-    frame = frame.sort("arrival_s", "started_s", "prompt_tokens", "output_tokens")
     client = (pl.col("client_ip").rank("dense").cast(pl.Int64) - 1).fill_null(-1)
     numbers = {name: frame[name].cast(pl.Float64).to_numpy() for name in frame.columns if name.endswith("_s")}
     prompt = frame["prompt_tokens"].cast(pl.Int64).to_numpy()

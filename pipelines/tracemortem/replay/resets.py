@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracemortem.replay.model import Model
+from tracemortem.replay.prefixes import Prefixes
 from tracemortem.replay.recorded import Bools, Floats, Ints, Requests
 
 _SEED = 1993  # the same input must give the same bytes
@@ -14,11 +15,17 @@ _KINDS = 10  # requests of the baseline without which a length has nothing to go
 
 @dataclass(frozen=True)
 class World:
-    """Engines and the requests that come to them; rest: seconds of each latency that are not the engine's."""
+    """Engines and the requests that come to them.
+
+    rest     seconds of each latency that are not the engine's
+    prefixes what of the prompts is the same, and what of it a cache of the engines' size holds; None where
+             either is not known: then what is cached stays as it is, whoever is left out
+    """
 
     model: Model
     made: Requests
     rest: Floats
+    prefixes: Prefixes | None = None
 
     def total_s(self) -> Floats:
         """The latency that each request would have had."""
@@ -27,7 +34,12 @@ class World:
 
     def without(self, dropped: Bools) -> "World":
         """The same, but some requests never came."""
-        return replace(self, made=self.made.only(~dropped), rest=self.rest[~dropped])
+        made, prefixes = self.made.only(~dropped), self.prefixes
+        if prefixes is not None:
+            found, prefixes = prefixes.found[~dropped], prefixes.only(~dropped, made)
+            cached = np.clip(made.cached + prefixes.found - found, 0, made.prompt - 1)
+            made = replace(made, cached=cached)
+        return World(self.model, made, self.rest[~dropped], prefixes)
 
 
 def undone(world: World, names: Sequence[str], long_tokens: float) -> World:

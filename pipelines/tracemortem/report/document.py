@@ -130,7 +130,10 @@ def _decomposition(split: Split | None) -> dict[str, Any]:
 
 def _replay(replay: Replay) -> dict[str, Any]:
     resets = [_plain(asdict(reset)) for reset in replay.resets]
-    return _plain(asdict(replay)) | {"law": [_number(one) for one in replay.law], "resets": resets}
+    pairs = {"hits": replay.hits, "kv_tokens": replay.kv_tokens}
+    lists = {name: None if pair is None else [_number(one) for one in pair] for name, pair in pairs.items()}
+    law = [_number(one) for one in replay.law]
+    return _plain(asdict(replay)) | lists | {"law": law, "resets": resets}
 
 
 def _placebo(placebo: Placebo) -> dict[str, Any]:

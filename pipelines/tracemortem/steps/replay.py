@@ -10,6 +10,8 @@ from tracemortem.findings import Replay
 from tracemortem.incident import Incident
 from tracemortem.progress import stage
 from tracemortem.replay.course import course
+from tracemortem.replay.memory import Capacity
+from tracemortem.replay.prefixes import hits
 from tracemortem.replay.recorded import Floats
 from tracemortem.replay.resets import RESETS
 from tracemortem.replay.shares import fit, joint, shares, verdict
@@ -63,11 +65,13 @@ def _explained(incident: Incident, found: Rebuilt, total_s: Floats, values: Mapp
     world, limits = found.world, found.world.model.limits
     agreement = fit(world, total_s)
     status, text = verdict(agreement, values)
+    if found.inferred is not None:
+        text += f" {_sized(found.inferred)}"
     replayed = Replay(
         status=status,
         text=text,
         coverage=found.coverage,
-        is_cache_told=found.is_cache_told,
+        is_cache_told=found.cache_from == "recorded",
         before_recorded_s=agreement.before_recorded_s,
         before_replayed_s=agreement.before_replayed_s,
         during_recorded_s=agreement.during_recorded_s,
@@ -78,6 +82,10 @@ def _explained(incident: Incident, found: Rebuilt, total_s: Floats, values: Mapp
         running=limits.running,
         kv_blocks=limits.blocks if found.is_size_told else None,
         block_tokens=limits.block,
+        kv_tokens=None if found.inferred is None else (found.inferred.low, found.inferred.high),
+        cache_from=found.cache_from,
+        cache_blocks=None if world.prefixes is None else world.prefixes.cache_blocks,
+        hits=None if world.prefixes is None else hits(world.prefixes, world.made),
     )
     if status == "not_available":
         return changed(incident, replay=replayed)
@@ -90,6 +98,11 @@ def _explained(incident: Incident, found: Rebuilt, total_s: Floats, values: Mapp
             together = dict(joint(world, total_s, names, values["long_context_tokens"]))
         causes = with_shares(causes, resets, together)
     return changed(incident, causes=causes, replay=changed(replayed, resets=tuple(resets.values())))
+
+
+def _sized(inferred: Capacity) -> str:
+    between = f"{inferred.tokens:,.0f} tokens ({inferred.low:,.0f} to {inferred.high:,.0f})"
+    return f"The size of an engine's KV cache is not recorded; from its use it is {between}."
 
 
 def _not_available(why: str, coverage: float) -> Replay:

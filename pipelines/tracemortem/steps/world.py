@@ -1,13 +1,15 @@
 """An incident's engines and requests once more, from the tables of a work file or of a published one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from tracemortem.incident import Incident
+from tracemortem.replay.memory import Capacity, capacity
 from tracemortem.replay.model import Limits, calibrated
-from tracemortem.replay.recorded import NUMBER, Requests, requests, with_inferred_cache
+from tracemortem.replay.prefixes import Prompts, prefixes, prompts
+from tracemortem.replay.recorded import NUMBER, Requests, by_arrival, requests, with_inferred_cache
 from tracemortem.replay.resets import World
 from tracemortem.steps.asked import Asked
 
@@ -21,16 +23,19 @@ class Rebuilt:
     clients        addresses by their number in Requests.client
     origin_s       seconds since 1970 at which the requests' times begin, a whole minute
     coverage       share of the requests of baseline and incident of which all that a replay needs is known
-    is_cache_told  whether cached tokens were recorded; else they are inferred
+    cache_from     recorded (cached tokens by request), blocks (what a cache of the engines' size finds, by
+                   the hashes of prompts' blocks) or prefills (inferred from their times)
     is_size_told   whether the number of KV blocks is known; else there are as many as it takes
+    inferred       the size of the KV memory, where it is told from its use; None: recorded, or not needed
     """
 
     world: World
     clients: tuple[str, ...]
     origin_s: float
     coverage: float
-    is_cache_told: bool
+    cache_from: str
     is_size_told: bool
+    inferred: Capacity | None
 
 
 @dataclass(frozen=True)
@@ -47,54 +52,83 @@ def rebuilt(asked: Asked, incident: Incident, values: Mapping[str, float]) -> Re
     values   numbers of thresholds.yaml by name
     """
     frame = asked.frame(_REQUESTS, {"id": incident.id})
-    known = frame.filter(pl.col("is_known"))
+    known = by_arrival(frame.filter(pl.col("is_known")))
     of_interest = frame.filter(pl.col("phase").is_not_null())
     coverage = float(of_interest["is_known"].mean() or 0.0)  # type: ignore[arg-type]
     if coverage < values["replay_covered_share"]:
         lacking = f"{100 * (1 - coverage):.0f} %"
         why = f"of {lacking} of the requests replica, token counts or stage times are not recorded"
         return Missing(why, coverage)
-    limits = _limits(asked, incident, values)
-    if limits is None:
-        why = "the KV cache was full, and its size is not recorded (set replay_kv_blocks)"
-        return Missing(why, coverage)
-    made = requests(known)
-    is_told = known["cached_tokens"].null_count() == 0
-    if not is_told:
-        found = _with_cache(asked, made, known, limits)
-        if found is None:
+    engine = asked.frame(_LIMITS, {"service": incident.service}).row(0, named=True)
+    block = int(engine["block"] or values["replay_block_tokens"])
+    blocks = int(values["replay_kv_blocks"] or engine["blocks"] or 0)
+    made, cache_from = requests(known), "recorded"
+    asked_for = _prompts(known)
+    if known["cached_tokens"].null_count():
+        by_hash = asked_for is not None and blocks
+        found = None if by_hash else _with_cache(asked, made, known, block)
+        if not by_hash and found is None:
             why = "neither cached tokens by request nor prefix-cache counters are recorded"
             return Missing(why, coverage)
-        made = found
-    world = World(calibrated(made, limits), made, made.rest)
-    clients = tuple(known["client_ip"].drop_nulls().unique().sort())
-    return Rebuilt(world, clients, float(known["origin_s"][0]), coverage, is_told, limits.blocks != _PLENTY)
-
-
-def _limits(asked: Asked, incident: Incident, values: Mapping[str, float]) -> Limits | None:
-    """None if the engines ran short of KV memory and nobody says how much they have."""
-    row = asked.frame(_LIMITS, {"service": incident.service}).row(0, named=True)
-    blocks = values["replay_kv_blocks"] or row["blocks"]
-    if not blocks and (row["fullest"] is None or row["fullest"] < values["replay_full_ratio"]):
-        blocks = _PLENTY
-    if not blocks:
-        return None
-    return Limits(
+        made, cache_from = found or made, "blocks" if by_hash else "prefills"
+    inferred = None
+    if not blocks and (engine["fullest"] or 0) >= values["replay_full_ratio"]:
+        inferred = _capacity(asked, incident, made, known, values)
+        wide = values["replay_quantified_error"]
+        if inferred is None or inferred.high - inferred.low > 2 * wide * inferred.tokens:
+            return Missing(_unsized(inferred), coverage)
+        blocks = int(inferred.tokens // block)
+    limits = Limits(
         budget=int(values["replay_step_tokens"]),
         running=int(values["replay_running_requests"]),
-        blocks=int(blocks),
-        block=int(row["block"] or values["replay_block_tokens"]),
+        blocks=blocks or _PLENTY,
+        block=block,
     )
+    same = None
+    if asked_for is not None and blocks:
+        same = prefixes(asked_for, made, blocks * block // asked_for.size_tokens)
+        if cache_from == "blocks":
+            made = replace(made, cached=same.found)
+    world = World(calibrated(made, limits), made, made.rest, same)
+    clients = tuple(known["client_ip"].drop_nulls().unique().sort())
+    origin_s = float(known["origin_s"][0])
+    return Rebuilt(world, clients, origin_s, coverage, cache_from, bool(blocks), inferred)
 
 
-def _with_cache(asked: Asked, made: Requests, known: pl.DataFrame, limits: Limits) -> Requests | None:
+def _prompts(known: pl.DataFrame) -> Prompts | None:
+    """None unless the blocks of every prompt are known, all of one size."""
+    sizes = known["block_size_tokens"].unique()
+    if known["block_hashes"].null_count() or len(sizes) != 1 or not sizes[0]:
+        return None
+    return prompts(known["block_hashes"], int(sizes[0]))
+
+
+def _unsized(inferred: Capacity | None) -> str:
+    told = "its use does not tell it"
+    if inferred is not None:
+        told = f"from its use it is {inferred.low:,.0f} to {inferred.high:,.0f} tokens"
+    return f"the KV cache was full, its size is not recorded, and {told} (set replay_kv_blocks)"
+
+
+def _capacity(
+    asked: Asked, incident: Incident, made: Requests, known: pl.DataFrame, values: Mapping[str, float]
+) -> Capacity | None:
+    seen = asked.frame(_USE, {"service": incident.service, "origin_s": float(known["origin_s"][0])})
+    seen = seen.join(_numbers(known), on="replica").select("at_s", "usage_ratio", replica="number")
+    return capacity(made, seen.sort("replica", "at_s"), values["replay_full_ratio"])
+
+
+def _with_cache(asked: Asked, made: Requests, known: pl.DataFrame, block: int) -> Requests | None:
     counted = asked.frame(_COMPUTED, {"origin_s": float(known["origin_s"][0])})
-    numbers = known.select("replica", number=NUMBER).unique()
-    counted = counted.join(numbers, on="replica").sort("number", "minute")
+    counted = counted.join(_numbers(known), on="replica").sort("number", "minute")
     if counted.is_empty():
         return None
     counted = counted.select("minute", "tokens", replica="number")
-    return with_inferred_cache(made, counted, limits.block)
+    return with_inferred_cache(made, counted, block)
+
+
+def _numbers(known: pl.DataFrame) -> pl.DataFrame:
+    return known.select("replica", number=NUMBER).unique()
 
 
 # From the beginning of the baseline or, where that is another day's, from ten minutes before the incident:
@@ -127,6 +161,8 @@ _REQUESTS = """
         request.prompt_tokens,
         request.cached_tokens,
         request.output_tokens,
+        request.block_hashes,
+        request.block_size_tokens,
         request.client_ip,
         case
             when not request.counts_for_latency then null
@@ -170,6 +206,17 @@ _LIMITS = """
     from norm.engine_sample as sample
     inner join (select distinct replica from norm.request where service = $service) as own
         on sample.replica = own.replica
+"""
+_USE = """
+    select
+        sample.replica,
+        epoch(sample.sampled_at) - $origin_s as at_s,
+        sample.kv_cache_usage_ratio as usage_ratio
+    from norm.engine_sample as sample
+    inner join (select distinct replica from norm.request where service = $service) as own
+        on sample.replica = own.replica
+    where sample.kv_cache_usage_ratio is not null
+    order by sample.replica, sample.sampled_at
 """
 _COMPUTED = """
     select
