@@ -259,16 +259,16 @@ def test_replace_leaves_only_the_new_rows(store: Store):
     def incident(name: str) -> pl.DataFrame:
         return store.frame("from raw.incident").clear(1).with_columns(incident_id=pl.lit(name))
 
-    store.replace("raw.incident", incident("first"))
-    store.replace("raw.incident", incident("second"))
+    store.replace("raw.incident", [incident("first")])
+    store.replace("raw.incident", [incident("second")])
     assert store.frame("select incident_id from raw.incident").rows() == [("second",)]
 
 
 def test_a_replacement_that_does_not_fit_leaves_the_old_rows(store: Store):
     frame = store.frame("from raw.incident").clear(1).with_columns(incident_id=pl.lit("first"))
-    store.replace("raw.incident", frame)
+    store.replace("raw.incident", [frame])
     with pytest.raises(ValueError, match="status"):
-        store.replace("raw.incident", frame.drop("status"))
+        store.replace("raw.incident", [frame.drop("status")])
     assert store.scalar("select incident_id from raw.incident") == "first"
 
 
@@ -287,7 +287,7 @@ def test_a_session_is_in_utc_and_downloads_nothing(store: Store):
         ("TimeZone", "UTC"),
         ("autoinstall_known_extensions", "false"),
         ("autoload_known_extensions", "false"),
-        ("memory_limit", "953.6 MiB"),
+        ("memory_limit", "488.2 MiB"),
         ("python_enable_replacements", "false"),
     ]
 

@@ -39,7 +39,7 @@ def annotate(settings: Settings) -> int:
         if settings.annotations is not None:
             found = read(Path(settings.annotations), settings.timezone)
             rows = [astuple(annotation) for annotation in found]
-            store.replace("meta.annotation", pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
+            store.replace("meta.annotation", [pl.DataFrame(rows, schema=_SCHEMA, orient="row")])
         return len(kept(store))
 
 

@@ -76,7 +76,7 @@ def detect(settings: Settings) -> int:
         shown = [*(spikes(requests, each) for each in looks.values()), failures(fates, watch)]
         found = annotated(incidents(shown, numbers["merge_minutes"]), said, requests, watch)
         busy = [*_busy(found, said)]
-        store.replace("raw.busy", pl.DataFrame(busy, schema=_BUSY, orient="row"))
+        store.replace("raw.busy", [pl.DataFrame(busy, schema=_BUSY, orient="row")])
         if settings.window is not None:
             start, end = options.span(settings.window, settings.timezone)
             [spike] = given(requests, watch, start, end, found, usual)
@@ -87,10 +87,10 @@ def detect(settings: Settings) -> int:
         every = pl.concat([each.select("service", "started_at") for each in (requests, fates)])
         ends = dict(every.group_by("service").agg(pl.col("started_at").max()).iter_rows())
         rows = [_row(spike, _after(ends[spike.service])) for spike in found]
-        store.replace("raw.incident", pl.DataFrame(rows, schema=SCHEMA, orient="row"))
+        store.replace("raw.incident", [pl.DataFrame(rows, schema=SCHEMA, orient="row")])
         stretches = quiet_stretches(requests, found, [*busy, *_busy(found, ())], watch, numbers)
         quiet = [_row(each, each.end) for each in stretches]
-        store.replace("raw.quiet", pl.DataFrame(quiet, schema=SCHEMA, orient="row"))
+        store.replace("raw.quiet", [pl.DataFrame(quiet, schema=SCHEMA, orient="row")])
         told.advance(0, requests.height)
     return len(rows)
 

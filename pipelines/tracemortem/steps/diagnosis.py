@@ -12,7 +12,7 @@ _DIAGNOSIS = TypeAdapter(Diagnosis)
 
 def keep(store: Store, diagnosis: Diagnosis) -> None:
     """Put it in the place of the one before."""
-    store.replace("meta.diagnosis", pl.DataFrame({"diagnosis": [_DIAGNOSIS.dump_json(diagnosis).decode()]}))
+    store.replace("meta.diagnosis", [pl.DataFrame({"diagnosis": [_DIAGNOSIS.dump_json(diagnosis).decode()]})])
 
 
 def kept(asked: Asked) -> Diagnosis:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import asdict
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 
 import orjson
@@ -21,6 +21,8 @@ from tracemortem.steps.rejoin import rejoin
 from tracemortem.warehouse import ledger
 from tracemortem.warehouse.ledger import State
 from tracemortem.warehouse.store import Store
+
+_ADDRESSES_AT_ONCE = 200_000  # some 150 MB while they are read
 
 
 def load(settings: Settings) -> float:
@@ -95,8 +97,9 @@ def _counted_elsewhere(recalled: Recalled, state: State, claimed: Mapping[int, f
 
 def _addresses(store: Store, trusted: Sequence[str]) -> None:
     """Read every address text that occurs, once."""
-    texts = store.frame(
+    store.run(
         """
+        create or replace temp table address_text as
         with texts as (
             select peer_address as text from raw.access
             union
@@ -109,18 +112,21 @@ def _addresses(store: Store, trusted: Sequence[str]) -> None:
             select trim(unnest(string_split(forwarded_for, ','))) from raw.span
         )
 
-        select text from texts where text != '' order by text
+        select text from texts where text != ''
         """
-    )["text"]
+    )
     ranges = [ip_network(text) for text in trusted]
+    pages = store.pages("address_text", _ADDRESSES_AT_ONCE)
+    store.replace("raw.address", (_read_addresses(page["text"], ranges) for page in pages))
+    store.run("drop table address_text")
+
+
+def _read_addresses(texts: pl.Series, trusted: Sequence[IPv4Network | IPv6Network]) -> pl.DataFrame:
     parsed = addresses.parse(texts)
     believed = [
-        canonical is not None and any(ip_address(canonical) in network for network in ranges)
-        for canonical in (parsed["canonical"] if ranges else [None] * parsed.height)
+        canonical is not None and any(ip_address(canonical) in network for network in trusted)
+        for canonical in (parsed["canonical"] if trusted else [None] * parsed.height)
     ]
-    store.replace(
-        "raw.address",
-        parsed.with_columns(is_trusted=pl.Series(believed, dtype=pl.Boolean)).select(
-            "text", "canonical", "key_hi", "key_lo", "is_internal", "is_trusted"
-        ),
+    return parsed.with_columns(is_trusted=pl.Series(believed, dtype=pl.Boolean)).select(
+        "text", "canonical", "key_hi", "key_lo", "is_internal", "is_trusted"
     )

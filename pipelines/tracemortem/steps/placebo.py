@@ -52,7 +52,7 @@ def tried(
         found.setdefault(service, []).append(verdicts)
         lengths[service] = (stretch["ended_at"] - stretch["started_at"]).total_seconds() / 60
         rows += [(*(stretch[column] for column in _COLUMNS), *one) for one in verdicts.items()]
-    store.replace("meta.placebo", pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
+    store.replace("meta.placebo", [pl.DataFrame(rows, schema=_SCHEMA, orient="row")])
     return {service: placebo(verdicts, lengths[service]) for service, verdicts in found.items()}
 
 
@@ -60,8 +60,8 @@ def tried(
 def _in_place_of_incidents(store: Store) -> Iterator[None]:
     """Let evidence be measured over the quiet stretches instead of the incidents."""
     incidents = store.frame("from raw.incident")
-    store.replace("raw.incident", store.frame("from raw.quiet"))
+    store.replace("raw.incident", [store.frame("from raw.quiet")])
     try:
         yield
     finally:
-        store.replace("raw.incident", incidents)
+        store.replace("raw.incident", [incidents])

@@ -1,7 +1,7 @@
 """The private work file: opened by one process, loaded one file a transaction, asked for frames."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -100,7 +100,7 @@ class Store:
     def record_thresholds(self, thresholds: Mapping[str, Threshold]) -> None:
         """Put the thresholds of this run into meta.threshold, in place of those before."""
         rows = [(t.name, float(t.value), t.unit, t.why, t.source) for t in thresholds.values()]
-        self.replace("meta.threshold", pl.DataFrame(rows, schema=_THRESHOLD, orient="row"))
+        self.replace("meta.threshold", [pl.DataFrame(rows, schema=_THRESHOLD, orient="row")])
 
     def forget_skipped(self, path: str) -> None:
         """Take out what earlier runs noted of a file that they skipped: this run says anew what it is."""
@@ -140,14 +140,22 @@ class Store:
             ],
         )  # fmt: skip
 
-    def replace(self, table: str, frame: pl.DataFrame) -> None:
-        """Fill a declared raw or meta table with these rows alone, in one transaction.
+    def replace(self, table: str, frames: Iterable[pl.DataFrame]) -> None:
+        """Fill a declared raw or meta table with the rows of these frames alone, in one transaction.
 
-        raises   ValueError if the frame's columns or types are not those declared
+        raises   ValueError if a frame's columns or types are not those declared
         """
         with self.transaction():
             self.run(f"delete from {table}")
-            insert(self.con, self.tables[table], frame)
+            for frame in frames:
+                insert(self.con, self.tables[table], frame)
+
+    def pages(self, table: str, rows: int) -> Iterator[pl.DataFrame]:
+        """The rows of a table from which none was deleted, so many at a time, in no order."""
+        for start in range(0, int(str(self.scalar(f"select count(*) from {table}"))), rows):
+            yield self.frame(
+                f"from {table} where rowid >= $start and rowid < $end", {"start": start, "end": start + rows}
+            )
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
