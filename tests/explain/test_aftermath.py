@@ -33,7 +33,7 @@ STILL_ON = Spike(**{**vars(SPIKE), "end": None})
 EVENTS = {
     "happened_at": pl.Datetime("us", "UTC"), "kind": pl.String, "text": pl.String, "p99_after_s": pl.Float64,
     "requests_after": pl.Int64, "minutes_after": pl.Float64, "minutes_to_end": pl.Float64,
-    "requests_ratio": pl.Float64,
+    "requests_ratio": pl.Float64, "slower_after": pl.Int64, "slower_spread": pl.Float64,
 }  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def event(
     """A row of evidence.recovery; latency is back to 1.2 s after the end if nothing else is said."""
     return {
         "happened_at": done_at, "kind": kind, "text": text, "p99_after_s": 1.2, "requests_after": 3000,
-        "minutes_after": 30.0, "requests_ratio": 1.0,
+        "minutes_after": 30.0, "requests_ratio": 1.0, "slower_after": 9, "slower_spread": 1.0,
         "minutes_to_end": None if end is None else (end - done_at).total_seconds() / 60,
     } | after  # fmt: skip
 
@@ -113,6 +113,24 @@ def test_latency_that_stayed_high_verifies_nothing():
     assert statuses(event(at(51), p99_after_s=1.6)) == ["not_verified"]
 
 
+@pytest.mark.parametrize(("slower", "status"), [(21, "verified"), (22, "not_testable")])
+def test_latency_is_surely_back_when_a_hundredth_is_slower_at_most_with_95_percent_certainty(slower, status):
+    assert statuses(event(at(51), slower_after=slower)) == [status]
+
+
+@pytest.mark.parametrize(("slower", "status"), [(11, "verified"), (14, "not_testable")])
+def test_slow_requests_that_come_together_tell_less(slower, status):
+    assert statuses(event(at(51), slower_after=slower, slower_spread=4.0)) == [status]
+
+
+def test_slow_requests_that_come_evenly_tell_no_more_than_independent_ones():
+    assert statuses(event(at(51), slower_after=22, slower_spread=0.1)) == ["not_testable"]
+
+
+def test_without_knowing_how_many_were_slower_nothing_is_verified():
+    assert statuses(event(at(51), slower_after=None, slower_spread=None)) == ["not_testable"]
+
+
 def test_latency_that_came_back_since_the_traffic_left_is_said_to_have():
     assert statuses(event(at(51), requests_ratio=0.4)) == ["traffic_left"]
 
@@ -161,6 +179,15 @@ def test_a_mitigation_states_its_figures():
             1.2,
             1.25,
             "s",
+            sql,
+        ),
+        Evidence(
+            "recovery.slower_ratio",
+            "9 of them took longer than 1.25 times the usual P99: 0.51 % at most, with 95 % certainty, and "
+            "1 % may",
+            0.003,
+            None,
+            "ratio",
             sql,
         ),
         Evidence("recovery.minutes_to_end", "the incident ended 1 min after it", 1.0, None, "min", sql),

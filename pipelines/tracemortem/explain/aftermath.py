@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from math import sqrt
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,8 @@ from tracemortem.incident import Evidence, Mitigation, Spike, TimelineEntry
 
 _SQL = "sql/evidence/recovery.sql"
 _DONE = ("mitigation", "rollback", "fix", "remediation")
+_SLOW = 0.01  # of the requests lie above a 99th percentile
+_SURE = 1.645  # standard deviations: 95 %, on one side
 _GRAIN_S = 60  # an incident ends with a minute: what was noted within it cannot be told from the end itself
 
 
@@ -31,7 +34,9 @@ def mitigations(
                    (thresholds.yaml)
 
     Verified is the last thing that was done before latency came back, if that was soon, and latency stayed
-    down with the traffic still there. What was done earlier had not helped by the time of the next.
+    down with the traffic still there: with 95 % certainty no more than a hundredth of the requests was slower
+    than recovered_ratio times the baseline's P99. What was done earlier had not helped by the time of the
+    next.
     """
     rows = [row for row in recovery.to_dicts() if row["kind"] in _DONE]
     done_at = [row["happened_at"] for row in rows]
@@ -43,7 +48,9 @@ def mitigations(
             status = "not_verified"
         else:
             status = _status_afterwards(row, baseline_s, peak_s, settings)
-        found.append(Mitigation(row["happened_at"], row["text"], status, _evidence(row, baseline_s)))
+        found.append(
+            Mitigation(row["happened_at"], row["text"], status, _evidence(row, baseline_s, settings))
+        )
     return tuple(found)
 
 
@@ -115,10 +122,27 @@ def _status_afterwards(
         return "not_verified"
     if row["requests_ratio"] < settings["traffic_left_ratio"]:
         return "traffic_left"
-    return "verified" if has_enough else "not_testable"
+    upper = _at_most_slower(row)
+    return "verified" if has_enough and upper is not None and upper <= _SLOW else "not_testable"
 
 
-def _evidence(row: Mapping[str, Any], baseline_s: float | None) -> tuple[Evidence, ...]:
+def _at_most_slower(row: Mapping[str, Any]) -> float | None:
+    """Share of the requests after the end that took longer than they may, at most, with 95 % certainty.
+
+    Wilson's interval (1927). Slow requests come together, so that they tell as much as fewer that come
+    independently: as many times fewer as their number by minute varies more than a Poisson variable.
+    """
+    if not row["requests_after"] or row["slower_after"] is None:
+        return None
+    telling = row["requests_after"] / max(row["slower_spread"] or 1.0, 1.0)
+    share, square = row["slower_after"] / row["requests_after"], _SURE**2
+    half = _SURE * sqrt(share * (1 - share) / telling + square / (4 * telling**2))
+    return float((share + square / (2 * telling) + half) / (1 + square / telling))
+
+
+def _evidence(
+    row: Mapping[str, Any], baseline_s: float | None, settings: Mapping[str, float]
+) -> tuple[Evidence, ...]:
     found = []
     if row["p99_after_s"] is not None:
         found.append(
@@ -130,6 +154,19 @@ def _evidence(row: Mapping[str, Any], baseline_s: float | None) -> tuple[Evidenc
                 row["p99_after_s"],
                 baseline_s,
                 "s",
+                _SQL,
+            )
+        )
+    upper = _at_most_slower(row)
+    if upper is not None and row["p99_after_s"] is not None:
+        found.append(
+            Evidence(
+                "recovery.slower_ratio",
+                f"{row['slower_after']:,} of them took longer than {settings['recovered_ratio']:g} times the "
+                f"usual P99: {100 * upper:.2f} % at most, with 95 % certainty, and {100 * _SLOW:g} % may",
+                row["slower_after"] / row["requests_after"],
+                None,
+                "ratio",
                 _SQL,
             )
         )
