@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from random import Random
 from zlib import crc32
 
@@ -89,7 +88,7 @@ class Case:
     primary    needed causes; none: no incident
     accepted   what may stand for them, or be primary beside them
     plausible  what may be named besides, as contributing
-    again      the same draw with some parts only, or others besides
+    again      the same draw with some parts only or others besides, and in another shop
     """
 
     kind: str
@@ -102,7 +101,7 @@ class Case:
     effect: Effect
     primary: tuple[str, ...]
     accepted: tuple[str, ...]
-    again: Callable[[tuple[Part, ...]], Fleet]
+    again: "Again"
 
     @property
     def plausible(self) -> frozenset[str]:
@@ -141,15 +140,14 @@ def draw(kind: str, seed: int, variant: str = "") -> Case:
         seeded = rng.randrange(1 << 30)
         if kind in {"quiet", "clock_skew_artifact"}:
             parts = _parts(kind, shop, rng, start_s, end_s, strength)
-            run = partial(_run, shop, seeded, asks, beside)
+            run = Again(shop, seeded, asks, beside)
             return Case(kind, seed, shop, parts, start_s, end_s, run(parts), Effect(None, 0, 0), (), (), run)
-        without = _run(shop, seeded, asks, beside, ())
+        without = Again(shop, seeded, asks, beside)(())
         if kind == "retry_storm":  # people give up when it takes some times as long as it ever does
             usual_s = float(np.quantile(measured(without)[1], 0.995))
             shop = replace(shop, client_timeout_s=max(3.0, rng.uniform(2, 3) * usual_s))
         parts = _parts(kind, shop, rng, start_s, end_s, strength)
-
-        run = partial(_run, shop, seeded, asks, beside)
+        run = Again(shop, seeded, asks, beside)
         whole = run(parts)
         found = effect(shop, whole, without, start_s)
         is_case = found.window is not None and is_calm_before(shop, whole, without, start_s)
@@ -159,8 +157,18 @@ def draw(kind: str, seed: int, variant: str = "") -> Case:
     raise UnfeltError(f"{kind} {seed} is not felt")
 
 
-def _run(shop: Shop, seed: int, asks: list[Ask], beside: tuple[Part, ...], parts: tuple[Part, ...]) -> Fleet:
-    return Fleet(shop, joined((*parts, *beside)), seed).run(asks)
+@dataclass(frozen=True)
+class Again:
+    """A draw that can be run again."""
+
+    shop: Shop
+    seed: int
+    asks: list[Ask]
+    beside: tuple[Part, ...]
+
+    def __call__(self, parts: tuple[Part, ...], shop: Shop | None = None) -> Fleet:
+        """The same requests and random numbers; shop: None is that of the draw."""
+        return Fleet(shop or self.shop, joined((*parts, *self.beside)), self.seed).run(self.asks)
 
 
 def _label(

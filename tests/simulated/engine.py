@@ -15,34 +15,14 @@ to the next arrival or end of an answer.
 """
 
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf, sqrt
 from random import Random
 
 from simulated.counters import Counters
-
-
-@dataclass(frozen=True)
-class Hardware:
-    """What a step costs, in seconds, and what fits into memory, in tokens.
-
-    noise        relative standard deviation of a step's time
-    stall_ratio  share of steps that take stall_s longer
-    """
-
-    host_s: float
-    token_s: float
-    sequence_s: float
-    weights_s: float
-    context_s: float
-    overlap: float
-    kv_tokens: int
-    max_sequences: int
-    batched_tokens: int
-    noise: float = 0.0
-    stall_ratio: float = 0.0
-    stall_s: float = 0.15
+from simulated.hardware import Hardware
 
 
 @dataclass(slots=True, eq=False)
@@ -93,6 +73,7 @@ class Replica:
         self.is_caching = True
         self.counts_lookups = True
         self.room = hardware.kv_tokens
+        self.rank: Callable[[Job], int] = lambda _: 0  # who waits goes by the smallest
         self.done: list[Job] = []
         self.waiting: deque[tuple[Job, int]] = deque()
         self.prefilling: list[Sequence] = []
@@ -114,8 +95,11 @@ class Replica:
         return lost
 
     def submit(self, job: Job) -> None:
-        """A job arrives; the replica must have been advanced to its arrival."""
-        self.waiting.append((job, 0))
+        """A job arrives, behind all of its rank; the replica must have been advanced to its arrival."""
+        place = len(self.waiting)
+        while place and self.rank(self.waiting[place - 1][0]) > self.rank(job):
+            place -= 1
+        self.waiting.insert(place, (job, 0))
 
     @property
     def running(self) -> int:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from random import Random
 
-from simulated.engine import Hardware
+from simulated.hardware import Hardware
 
 _WORDS = (
     "alder",

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from simulated.engine import Hardware, Job, Replica
+from simulated.engine import Job, Replica
+from simulated.hardware import Hardware
 
 PLAIN = Hardware(
     host_s=0.002, token_s=1e-4, sequence_s=0.0, weights_s=0.01, context_s=1e-7, overlap=0.0,
@@ -72,6 +73,14 @@ def test_decoding_slows_with_the_context_that_is_read():
         served(Replica(PLAIN), one)
     near_s, far_s = (one.finished_at - one.first_token_at for one in (near, far))
     assert far_s - near_s == pytest.approx(500 * (90_000 - 1024) * 1e-7, rel=0.01)
+
+
+def test_who_waits_goes_by_rank_and_within_it_as_they_came():
+    replica = Replica(replace(PLAIN, max_sequences=1))
+    replica.rank = lambda job: job.prompt_tokens
+    jobs = [job(0, "a", 4000), job(0.01, "b", 3000), job(0.02, "c", 1000), job(0.03, "d", 1000)]
+    served(replica, *jobs)
+    assert [one.segments[0][0] for one in sorted(jobs, key=lambda one: one.scheduled_at)] == [*"acdb"]
 
 
 def test_steps_stray_around_what_they_usually_take_and_some_stall():
