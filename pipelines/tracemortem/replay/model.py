@@ -85,7 +85,7 @@ def calibrated(made: Requests, limits: Limits, used: Bools | None = None) -> Mod
 
     Replicas share one law; where one was slower than in the baseline for minutes together, that is its
     slowness. Then the law's terms for decoding are scaled by how the replayed decoding differs from the
-    recorded.
+    recorded, all of it together: the median request knows nothing of steps that stall.
     """
     used = np.ones(len(made.prompt), dtype=bool) if used is None else used
     met = exposure(made, limits.budget)
@@ -103,7 +103,7 @@ def calibrated(made: Requests, limits: Limits, used: Bools | None = None) -> Mod
         told = used & (made.output > 1) & (met.decode_s > 0) & (took > 0)
         if not told.any():
             break
-        ratio = float(np.median(met.decode_s[told] / took[told]))
+        ratio = float(met.decode_s[told].sum() / took[told].sum())
         model = replace(model, law=model.law * np.array([ratio, 1.0, ratio, ratio, 1.0]))
     return model
 
