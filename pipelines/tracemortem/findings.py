@@ -238,7 +238,8 @@ class Forecast:
     short, long      below long_context_tokens, and from there on
     before_p99_s     of the baseline, with the policy in force
     hit_ratio        cached share of the prompts, 0 to 1
-    rejected         of so many requests of the incident; rejected_before: of the baseline
+    rejected         of so many requests of the incident, by the policy; rejected_before: of the baseline
+    unfit            never answered, as they fit in no engine's memory even without a policy
     elsewhere        answered from a cache of answers or by another model
     cut              answers that end early
     """
@@ -253,6 +254,7 @@ class Forecast:
     hit_ratio: Range | None
     rejected: int
     rejected_before: int
+    unfit: int
     elsewhere: int
     cut: int
     requests: int

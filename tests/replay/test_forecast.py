@@ -1,6 +1,7 @@
 """What is predicted for a policy, and how far it may be off."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,10 +9,10 @@ from worlds import INCIDENT, LIMITS, LONG, served
 
 from tracemortem.replay.forecast import doubt, forecast
 from tracemortem.replay.model import calibrated
-from tracemortem.replay.policy import Action, Policy
+from tracemortem.replay.policy import NUMBERS, Action, Policy
 from tracemortem.replay.recorded import requests
 from tracemortem.replay.resets import World
-from tracemortem.replay.trial import Scene
+from tracemortem.replay.trial import Scene, trial
 
 ERROR = 0.1
 
@@ -82,3 +83,31 @@ def test_where_nobody_is_served_there_is_no_figure(flooded, scene):
     found = forecast(world, policy_of(limit), scene, doubts)
     assert (found.p50_s, found.p99_s, found.hit_ratio, found.before_p99_s) == (None, None, None, None)
     assert (found.rejected, found.requests) == (world.made.is_during.sum(),) * 2
+
+
+def test_a_prompt_that_fits_in_no_engine_is_refused_by_no_policy(flooded, scene):
+    """12,000 tokens do not fit into 700 blocks of 16."""
+    world, doubts = flooded
+    there = replace(world, model=replace(world.model, limits=replace(LIMITS, blocks=700)))
+    told = forecast(there, policy_of(Action("shortest_first", {})), scene, doubts)
+    lost = world.made.is_during & (world.made.prompt + world.made.output > 700 * 16)
+    assert lost.any()
+    assert (told.rejected, told.rejected_before, told.unfit) == (0, 0, lost.sum())
+    blocked = forecast(there, policy_of(Action("block", {}, ("0.0.0.0/0",))), scene, doubts)
+    assert (blocked.rejected, blocked.unfit) == (blocked.requests - lost.sum(), lost.sum())
+
+
+def test_an_answer_is_cut_only_where_it_is_given(flooded, scene):
+    world, doubts = flooded
+    cap = Action("block_cap", {"blocks": 1e6, "block_tokens": 1, "times": 1.0, "plus": 2.0})
+    cut = world.made.output > 2
+    first = forecast(world, policy_of(cap), scene, doubts)
+    assert first.cut == (world.made.is_during & cut).sum()
+    both = forecast(world, policy_of(cap, Action("block", {}, ("culprits",))), scene, doubts)
+    assert both.cut == (world.made.is_during & cut & (world.made.prompt < LONG)).sum()
+    at_once = dict.fromkeys(NUMBERS["fallback"], 0.0) | {"cached_share": 1.0}
+    actions = cap, Action("fallback", at_once)
+    elsewhere = trial(world, actions, scene).played()[1]
+    assert (cut & elsewhere & world.made.is_during).any()
+    third = forecast(world, policy_of(*actions), scene, doubts)
+    assert third.cut == (world.made.is_during & cut & ~elsewhere).sum()

@@ -30,11 +30,6 @@ def test_a_policy_is_what_its_file_says(tmp_path):
     assert policy(path) == Policy("mine", "a queue, and a limit", 2, ("Nobody asks again.",), (queue, limit))
 
 
-def test_a_bare_off_is_the_word_off(tmp_path):
-    [action] = policy(written(tmp_path, f"{HEAD}does: [prefix_cache: {{mode: off}}]\n")).actions
-    assert action == Action("prefix_cache", {}, (), "off")
-
-
 def test_a_number_not_given_has_its_usual_value(tmp_path):
     text = f"{HEAD}does: [block_cap: {{blocks: 256, block_tokens: 32, times: 1.2}}]\n"
     [action] = policy(written(tmp_path, text)).actions
@@ -88,7 +83,6 @@ def test_the_document_shows_every_action_and_every_policy(repo_root):
             "who of block has no address range",
             "'192.0.2.0/40' does not appear to be an IPv4 or IPv6 network",
         ),
-        ("does: [prefix_cache: {mode: on}]", "prefix_cache has no mode True", "known are off, isolated"),
         (
             "assumes: [1]\ndoes: [shortest_first: ]",
             "1 is no text",

@@ -33,9 +33,9 @@ def world(arrival, prompt, *, output=1, cached=0, client=0, replica=0, replicas=
     return World(model, made, np.full(count, 0.5))
 
 
-def act(name, who=(), mode="", **numbers):
+def act(name, who=(), **numbers):
     usual = {key: number.usual for key, number in NUMBERS[name].items() if number.usual is not None}
-    return Action(name, {**usual, **numbers}, who, mode)
+    return Action(name, {**usual, **numbers}, who)
 
 
 def told(there, *actions, scene=SCENE):
@@ -121,13 +121,7 @@ def test_the_size_of_blocks_cannot_be_tried_where_their_number_is_not_known():
 def test_without_a_prefix_cache_every_prompt_is_computed_whole():
     there = world([0.0], [1000], cached=800)
     assert told(there) == [0.7]
-    assert told(there, act("prefix_cache", mode="off")) == [1.5]
-
-
-def test_an_isolated_prefix_cache_is_not_faked():
-    assert reason(THREE, act("prefix_cache", mode="isolated")) == (
-        "which blocks of prompts are the same is not recorded (block hashes)"
-    )
+    assert told(there, act("no_prefix_cache")) == [1.5]
 
 
 def test_chunks_let_a_short_prompt_into_the_steps_of_a_long_one():
@@ -200,3 +194,40 @@ def test_who_waits_too_long_is_answered_otherwise_or_refused():
     assert sorted({round(float(one), 3) for one in total_s[1:] if not np.isnan(one)}) == [1.55, 2.9]
     assert elsewhere.sum() == (~np.isnan(total_s[1:])).sum()
     assert (round(float(total_s[0]), 3), int(np.isnan(total_s).sum())) == (50.5, 5)
+
+
+FALLBACK = {
+    "cached_after_s": 1, "cached_share": 0, "cached_s": 0.05, "lighter_after_s": 1, "lighter_share": 1,
+    "lighter_times": 0.5, "refuse_after_s": 1,
+}  # fmt: skip
+
+
+def test_a_lighter_model_takes_its_share_of_all_that_a_request_alone_costs():
+    """One term of the law after the other, against what the engine takes for it."""
+    made = world([0.0], [9000], cached=1000, output=50).made
+    for column in range(5):
+        limits = Limits(budget=2048, running=8, blocks=1 << 30, block=16, chunk=1000)
+        model = Model(limits, np.eye(5)[column], np.ones((1, 1)))
+        found = trial(World(model, made, np.zeros(1)), [act("fallback", **FALLBACK)], SCENE)
+        assert found.instead_s == pytest.approx(0.5 * model.times(made)[:, 2]), column
+
+
+def test_a_prompt_that_fits_in_no_engine_is_not_answered_from_elsewhere():
+    limits = Limits(budget=100_000, running=1, blocks=100, block=16)
+    there = world([0.0, 0.1, 0.2], [1500, 1600, 1500], limits=limits)
+    assert told(there, act("fallback", **FALLBACK)) == [2.0, None, 2.25]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_two_ways_out_of_the_queue_the_first_is_taken_whichever_is_named_first(order):
+    there = world([0.0, 0.1, 0.1], [9000, 1000, 3000])
+    for after_s, wanted in ((0.5, [9.5, 2.0, None]), (3.0, [9.5, 2.0, 3.0])):
+        both = act("fallback", **FALLBACK), act("give_up", from_tokens=2048, after_s=after_s)
+        assert told(there, *both[::order]) == wanted
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_shortest_goes_first_within_a_queue_of_its_own(order):
+    there = world([0.0, 0.1, 0.2, 0.3], [1000, 8000, 3000, 2000], cached=[0, 7999, 0, 0])
+    both = act("own_queue", from_tokens=4000), act("shortest_first")
+    assert told(there, *both[::order]) == [1.5, 6.401, 6.3, 3.2]

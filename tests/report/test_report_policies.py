@@ -15,7 +15,7 @@ from tracemortem.report.sections import sections, words
 WORDS = words([folder("reports")])
 FORECAST = Forecast(
     p50_s=None, p99_s=None, short_p50_s=None, short_p99_s=None, long_p50_s=None, long_p99_s=None,
-    before_p99_s=None, hit_ratio=None, rejected=0, rejected_before=0, elsewhere=0, cut=0, requests=9,
+    before_p99_s=None, hit_ratio=None, rejected=0, rejected_before=0, unfit=0, elsewhere=0, cut=0, requests=9,
 )  # fmt: skip
 
 

@@ -96,7 +96,8 @@ def test_what_a_cache_finds_by_the_hashes_of_blocks_is_told_with_its_size(made):
     assert (
         "- Cached tokens are those that an engine's cache finds. By the hashes of prompts' blocks a cache of "
         "1,200 of them finds 81 % of the prompts' tokens before the incident and 40 % in it, the least "
-        "recently used evicted first; where requests are left out, so is what they evicted."
+        "recently used evicted first; where undoing leaves requests out, so is what they evicted; with a "
+        "policy it stays evicted."
     ) in the_model(made(known)[0]).splitlines()
 
 

@@ -25,7 +25,7 @@ def a_forecast(seconds, **changed):
     told = {
         "p50_s": one, "p99_s": one, "short_p50_s": one, "short_p99_s": one, "long_p50_s": None,
         "long_p99_s": None, "before_p99_s": one, "hit_ratio": Range(0.8, 0.7, 0.9), "rejected": 0,
-        "rejected_before": 0, "elsewhere": 0, "cut": 0, "requests": 1000,
+        "rejected_before": 0, "unfit": 0, "elsewhere": 0, "cut": 0, "requests": 1000,
     }  # fmt: skip
     return Forecast(**{**told, **changed})
 
@@ -69,8 +69,9 @@ def test_figures_stand_with_their_ranges_what_is_cheapest_and_what_cannot_be_tol
         "- `isolated`: Not available: no hashes.",
         "",
         "Clients are taken to come when they came: retries, and clients that wait for an answer before they "
-        "ask again, would come at other times. What evicts what from a prefix cache is not modelled where "
-        "prompts' blocks are not recorded.",
+        "ask again, would come at other times. What one request evicts of another's from a prefix cache is "
+        "not modelled here: where a policy keeps load away, the range tells what as many hits as before "
+        "would change.",
     ]
 
 
@@ -124,7 +125,7 @@ def test_report_json_tells_figures_with_ranges_and_what_is_not_told_is_empty(tol
                 "p50_s": middle, "p99_s": middle, "short_p50_s": middle, "short_p99_s": middle,
                 "long_p50_s": None, "long_p99_s": None, "before_p99_s": middle,
                 "hit_ratio": {"value": 0.8, "low": 0.7, "high": 0.9}, "rejected": 0, "rejected_before": 0,
-                "elsewhere": 0, "cut": 0, "requests": 1000,
+                "unfit": 0, "elsewhere": 0, "cut": 0, "requests": 1000,
             },
         },
         {

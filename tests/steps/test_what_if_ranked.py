@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from tracemortem.findings import Forecast, Range, WhatIf
-from tracemortem.steps.what_if import ranked
+from tracemortem.steps.what_if import ranked, sentence
 
 
 def tried(name, p99_s, *, effort=1, rejected=0, cut=0, elsewhere=0, keeps="yes"):
     p99 = Range(p99_s, p99_s / 2, p99_s * 2)
     predicted = Forecast(
         p50_s=p99, p99_s=p99, short_p50_s=p99, short_p99_s=p99, long_p50_s=None, long_p99_s=None,
-        before_p99_s=p99, hit_ratio=None, rejected=rejected, rejected_before=0, elsewhere=elsewhere, cut=cut,
-        requests=1000,
+        before_p99_s=p99, hit_ratio=None, rejected=rejected, rejected_before=0, unfit=0, elsewhere=elsewhere,
+        cut=cut, requests=1000,
     )  # fmt: skip
     return WhatIf(
         policy=name, title=name, status="quantified", text="", effort=effort, assumes=(), rank=None,
@@ -63,3 +63,15 @@ def test_a_rough_replay_gives_an_order_and_no_figure():
         ("ranked", 2, None, None, False, "Too rough."),
         ("ranked", 1, None, None, False, "Too rough."),
     ]
+
+
+def test_who_is_not_answered_is_told_apart_by_why():
+    predicted = tried("a", 0.5, rejected=380, cut=12, elsewhere=5).predicted
+    assert sentence(predicted) == (
+        "380 of 1,000 requests (38.0 %) refused; 5 of 1,000 requests (0.5 %) answered otherwise; "
+        "12 of 1,000 requests (1.2 %) cut short."
+    )
+    assert sentence(replace(predicted, rejected=0, cut=0, elsewhere=0, rejected_before=7, unfit=3)) == (
+        "7 refused in the baseline; 3 of 1,000 requests fit in no engine even without it."
+    )
+    assert sentence(tried("a", 0.5).predicted) == "All requests are answered."

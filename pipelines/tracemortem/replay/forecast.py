@@ -66,13 +66,14 @@ def forecast(world: World, policy: Policy, scene: Scene, doubts: Doubt) -> Forec
         )
         for name in value
     }
-    during, refused = world.made.is_during, np.isnan(total_s)
+    during, fits, unanswered = world.made.is_during, world.model.fits(world.made), np.isnan(total_s)
     return Forecast(
         **ranges,
-        rejected=int((during & refused).sum()),
-        rejected_before=int((world.made.is_before & refused).sum()),
+        rejected=int((during & unanswered & fits).sum()),
+        rejected_before=int((world.made.is_before & unanswered & fits).sum()),
+        unfit=int((during & unanswered & ~fits).sum()),
         elsewhere=int((during & elsewhere).sum()),
-        cut=int((during & middle.cut).sum()),
+        cut=int((during & middle.cut & ~unanswered & ~elsewhere).sum()),
         requests=int(during.sum()),
     )
 

@@ -52,6 +52,20 @@ class Model:
         """The same where no replica was ever slower than usual."""
         return replace(self, slowness=np.minimum(self.slowness, 1.0))
 
+    def fits(self, made: Requests) -> Bools:
+        """Whether an empty engine's memory holds the prompt and the whole answer; shape (n,)."""
+        blocks: Bools = -(-(made.prompt + made.output) // self.limits.block) <= self.limits.blocks
+        return blocks
+
+    def alone_s(self, made: Requests) -> Floats:
+        """Seconds from schedule to last token of each, alone in an engine as fast as usual; shape (n,)."""
+        limits, computed, decodes = self.limits, made.prompt - made.cached, made.output - 1
+        steps = np.ceil(computed / min(limits.chunk or limits.budget, limits.budget)) + decodes
+        context = decodes * made.prompt + decodes * (decodes - 1) / 2
+        square = (made.prompt**2 - made.cached**2) / 2
+        total: Floats = np.column_stack((steps, computed, decodes, context, square)) @ self.law
+        return total
+
     def times(self, made: Requests, order: Floats | None = None, patience: Floats | None = None) -> Floats:
         """When each request would have been scheduled, have had its first token and its last; shape (n, 3).
 

@@ -11,7 +11,6 @@ from tracemortem.errors import DefinitionError
 
 _KEYS = {"policy", "title", "effort", "assumes", "does"}
 _WHOSE = ("culprits", "long")
-_MODES = ("off", "isolated")
 _MOST_ACTIONS = 8
 _MOST_BYTES = 100_000
 
@@ -37,7 +36,7 @@ NUMBERS: Mapping[str, Mapping[str, Number]] = {
         "plus": Number(0, 1e6, 0),
     },
     "block_size": {"tokens": Number(1, 1e6)},
-    "prefix_cache": {},
+    "no_prefix_cache": {},
     "chunk": {"tokens": _TOKENS},
     "step_budget": {"tokens": Number(16)},
     "long_prefills": {"from_tokens": _TOKENS, "at_once": Number(1, 1e6)},
@@ -58,13 +57,11 @@ class Action:
 
     numbers  as NUMBERS says of its name; nan where one was not given and none is needed
     who      culprits, long or CIDRs, of whom limit and block speak; () for others
-    mode     off or isolated, of prefix_cache; "" for others
     """
 
     name: str
     numbers: Mapping[str, float]
     who: tuple[str, ...] = ()
-    mode: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,7 +126,7 @@ def _action(entry: object, path: Path) -> Action:
     if not isinstance(given, dict):
         raise _wrong(path, f"{name} is {given!r}", "its settings are `key: value`")
     declared = NUMBERS[name]
-    words = {"limit": {"who"}, "block": {"who"}, "prefix_cache": {"mode"}}.get(name, set())
+    words = {"limit": {"who"}, "block": {"who"}}.get(name, set())
     for key in given:
         if key not in declared and key not in words:
             known = ", ".join(sorted({*declared, *words})) or "none"
@@ -138,12 +135,7 @@ def _action(entry: object, path: Path) -> Action:
     if name == "limit" and math.isnan(numbers["times"]) == math.isnan(numbers["per_minute"]):
         raise _wrong(path, "limit needs one of times and per_minute", "times: of what they sent before")
     who = _whose(name, given.get("who"), path) if "who" in words else ()
-    mode = given.get("mode", "")
-    if "mode" in words and mode not in _MODES:
-        mode = "off" if mode is False else mode  # YAML reads a bare off as false
-        if mode not in _MODES:
-            raise _wrong(path, f"prefix_cache has no mode {mode!r}", f"known are {', '.join(_MODES)}")
-    return Action(name, numbers, who, mode)
+    return Action(name, numbers, who)
 
 
 def _number(name: str, key: str, given: object, number: Number, path: Path) -> float:

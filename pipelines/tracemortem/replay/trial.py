@@ -33,7 +33,7 @@ class Scene:
 class Trial:
     """A policy in force; every array has shape (n,).
 
-    order      who waits goes by the smallest
+    order      who waits goes by the smallest; a multiple of _BEHIND_S tells the queue
     patience   s, after which a request leaves the queue
     instead_s  how long the answer takes that it has then from elsewhere; nan: it is refused
     refused    answered with an error as it comes
@@ -48,13 +48,14 @@ class Trial:
     cut: Bools
 
     def played(self) -> tuple[Floats, Bools]:
-        """Latencies, nan where a request is refused; and who was answered from elsewhere."""
+        """Latencies, nan where a request is refused or fits in no engine; who was answered from elsewhere."""
         kept = ~self.refused
         made, total_s = self.world.made, np.full(len(self.refused), np.nan)
         if kept.any():
             times = self.world.model.times(made.only(kept), self.order[kept], self.patience[kept])
             total_s[kept] = self.world.rest[kept] + times[:, 2] - made.arrival[kept]
-        left = kept & np.isnan(total_s) & np.isfinite(self.patience)
+        fits = self.world.model.fits(made)
+        left = kept & fits & np.isnan(total_s) & np.isfinite(self.patience)
         elsewhere = self.world.rest + self.patience + self.instead_s
         return np.where(left, elsewhere, total_s), left & np.isfinite(self.instead_s)
 
@@ -95,6 +96,16 @@ def _asking(found: Trial, made: Requests) -> Trial:
     return replace(found, world=replace(found.world, made=made))
 
 
+def _leaving(found: Trial, patience: Floats, instead_s: Floats) -> Trial:
+    """One more way out of the queue: the one that comes first is taken."""
+    is_first = patience < found.patience
+    return replace(
+        found,
+        patience=np.where(is_first, patience, found.patience),
+        instead_s=np.where(is_first, instead_s, found.instead_s),
+    )
+
+
 def _own_queue(found: Trial, action: Action, _: Scene) -> Trial:
     is_long = found.world.made.prompt >= action.numbers["from_tokens"]
     return replace(found, order=np.where(is_long, found.order + _BEHIND_S, found.order))
@@ -102,7 +113,8 @@ def _own_queue(found: Trial, action: Action, _: Scene) -> Trial:
 
 def _give_up(found: Trial, action: Action, _: Scene) -> Trial:
     is_long = found.world.made.prompt >= action.numbers["from_tokens"]
-    return replace(found, patience=np.where(is_long, action.numbers["after_s"], found.patience))
+    patience = np.where(is_long, action.numbers["after_s"], np.inf)
+    return _leaving(found, patience, np.full(len(patience), np.nan))
 
 
 def _own_replicas(found: Trial, action: Action, _: Scene) -> Trial:
@@ -145,9 +157,7 @@ def _block_size(found: Trial, action: Action, scene: Scene) -> Trial:
     return _limited(found, block=block, blocks=limits.blocks * limits.block // block)
 
 
-def _prefix_cache(found: Trial, action: Action, _: Scene) -> Trial:
-    if action.mode == "isolated":
-        raise NotAvailableError("which blocks of prompts are the same is not recorded (block hashes)")
+def _no_prefix_cache(found: Trial, _: Action, __: Scene) -> Trial:
     made = found.world.made
     return _asking(found, replace(made, cached=np.zeros_like(made.cached)))
 
@@ -168,7 +178,8 @@ def _long_prefills(found: Trial, action: Action, _: Scene) -> Trial:
 
 def _shortest_first(found: Trial, _: Action, __: Scene) -> Trial:
     made = found.world.made
-    return replace(found, order=(made.prompt - made.cached).astype(np.float64))
+    queue = np.maximum(found.order // _BEHIND_S, 0) * _BEHIND_S
+    return replace(found, order=queue + (made.prompt - made.cached))
 
 
 def _more_replicas(found: Trial, action: Action, _: Scene) -> Trial:
@@ -207,22 +218,18 @@ def _block(found: Trial, action: Action, scene: Scene) -> Trial:
 
 def _fallback(found: Trial, action: Action, _: Scene) -> Trial:
     """Each request has one way out of the queue; which, is spread evenly over arrivals."""
-    numbers, made, model = action.numbers, found.world.made, found.world.model
+    numbers, made = action.numbers, found.world.made
     chance = np.arange(1, len(made.prompt) + 1) * _GOLDEN % 1
     is_cached = chance < numbers["cached_share"]
     is_lighter = ~is_cached & (chance < numbers["cached_share"] + numbers["lighter_share"])
-    each, a_token, a_sequence, context, _ = model.law
-    steps = np.ceil((made.prompt - made.cached) / model.limits.budget) + made.output - 1
-    decoding = (made.output - 1) * (a_sequence + context * made.prompt)
-    alone_s = each * steps + a_token * (made.prompt - made.cached) + decoding
     chosen = [is_cached, is_lighter]
     after = [numbers["cached_after_s"], numbers["lighter_after_s"]]
-    takes = [np.full(len(chance), numbers["cached_s"]), numbers["lighter_times"] * alone_s]
-    return replace(
-        found,
-        patience=np.select(chosen, after, numbers["refuse_after_s"]),
-        instead_s=np.select(chosen, takes, np.nan),
-    )
+    takes = [
+        np.full(len(chance), numbers["cached_s"]),
+        numbers["lighter_times"] * found.world.model.alone_s(made),
+    ]
+    patience = np.select(chosen, after, numbers["refuse_after_s"])
+    return _leaving(found, patience, np.select(chosen, takes, np.nan))
 
 
 def _theirs(found: Trial, action: Action, scene: Scene) -> Bools:
@@ -251,7 +258,7 @@ _ACTIONS: Mapping[str, Callable[[Trial, Action, Scene], Trial]] = {
     "own_replicas": _own_replicas,
     "block_cap": _block_cap,
     "block_size": _block_size,
-    "prefix_cache": _prefix_cache,
+    "no_prefix_cache": _no_prefix_cache,
     "chunk": _chunk,
     "step_budget": _step_budget,
     "long_prefills": _long_prefills,

@@ -124,6 +124,27 @@ def ranked(rows: Sequence[WhatIf], *, is_quantified: bool, why: str) -> tuple[Wh
     )
 
 
+def sentence(predicted: Forecast) -> str:
+    """How many requests a policy leaves without their whole answer, and why; for people."""
+    unanswered = (
+        (predicted.rejected, "refused"),
+        (predicted.elsewhere, "answered otherwise"),
+        (predicted.cut, "cut short"),
+    )
+    told = [
+        f"{count:,} of {predicted.requests:,} requests ({100 * count / predicted.requests:.1f} %) {how}"
+        for count, how in unanswered
+        if count
+    ]
+    if predicted.rejected_before:
+        told.append(f"{predicted.rejected_before:,} refused in the baseline")
+    if predicted.unfit:
+        told.append(
+            f"{predicted.unfit:,} of {predicted.requests:,} requests fit in no engine even without it"
+        )
+    return f"{'; '.join(told)}." if told else "All requests are answered."
+
+
 _FOLDER = folders.definitions("replay", "policies")
 
 
@@ -155,27 +176,11 @@ def _untold(one: Policy, why: str, error: float | None, target_s: float | None) 
 
 def _told(one: Policy, predicted: Forecast, error: float, target_s: float | None) -> WhatIf:
     return changed(
-        _untold(one, _sentence(predicted), error, target_s),
+        _untold(one, sentence(predicted), error, target_s),
         status="quantified",
         keeps=_keeps(predicted, target_s),
         predicted=predicted,
     )
-
-
-def _sentence(predicted: Forecast) -> str:
-    unanswered = (
-        (predicted.rejected, "refused"),
-        (predicted.elsewhere, "answered otherwise"),
-        (predicted.cut, "cut short"),
-    )
-    told = [
-        f"{count:,} of {predicted.requests:,} requests ({100 * count / predicted.requests:.1f} %) {how}"
-        for count, how in unanswered
-        if count
-    ]
-    if predicted.rejected_before:
-        told.append(f"{predicted.rejected_before:,} refused in the baseline")
-    return f"{'; '.join(told)}." if told else "All requests are answered."
 
 
 def _keeps(predicted: Forecast, target_s: float | None) -> str | None:
