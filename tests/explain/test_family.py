@@ -1,9 +1,10 @@
-"""All that is looked at for one incident is adjusted together: of nothing but chance nothing is found."""
+"""All that is looked at for one incident is adjusted together: of nothing but chance little is found."""
 
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import polars as pl
+import pytest
 
 from tracemortem.explain.chance import adjusted
 from tracemortem.explain.family import Family, family
@@ -78,21 +79,21 @@ def alike(draw: np.random.Generator) -> Shown | None:
     )
 
 
-def usual(draw: np.random.Generator) -> Ranges:
-    """Two hundred clients who send what they always do."""
-    sent = draw.poisson(20, 200)
-    first = np.sort(draw.choice(2**32, 200, replace=False)).astype(np.uint64)
+def usual(draw: np.random.Generator, clients: int = 200) -> Ranges:
+    """So many clients who send what they always do."""
+    sent = draw.poisson(20, clients)
+    first = np.sort(draw.choice(2**32, clients, replace=False)).astype(np.uint64)
     return ranges(
         pl.DataFrame(
             {
-                "client_net": [f"10.0.{at}.0/24" for at in range(200)],
+                "client_net": [f"10.0.{at}.0/24" for at in range(clients)],
                 "is_ipv4": True,
                 "client_bits": first,
                 "requests": sent,
                 "requests_expected": 20.0,
-                "long_requests": draw.poisson(2, 200),
+                "long_requests": draw.poisson(2, clients),
                 "long_expected": 2.0,
-                "heavy_outputs": draw.poisson(2, 200),
+                "heavy_outputs": draw.poisson(2, clients),
                 "heavy_expected": 2.0,
                 "prompt_tokens": 1000 * sent,
                 "long_tokens": 500 * sent,
@@ -109,11 +110,12 @@ def of_nothing(seed: int) -> Family:
     return family(chances(*draw.random(4)), steady(draw), alike(draw), usual(draw), 0.05)
 
 
-def test_where_only_chance_is_at_work_nothing_is_found():
+def test_where_only_chance_is_at_work_something_is_found_in_one_family_of_twenty():
     every = [of_nothing(seed).tests for seed in range(20)]
     assert all((each.signals, each.evidence) == (20, 4) for each in every)
-    assert all(each.segments > 100 and each.ranges > 1000 for each in every)
-    assert [each.found for each in every] == [0] * 20
+    assert all(each.segments > 100 for each in every)
+    # one family in twenty may hold a find by chance; more than three of twenty do in 2 of 100 draws
+    assert sum(each.found > 0 for each in every) <= 3
 
 
 def test_each_probability_is_adjusted_for_all_the_others():
@@ -125,6 +127,15 @@ def test_each_probability_is_adjusted_for_all_the_others():
     assert [found.signals["t.0"].value, *found.moves, *found.segments, *found.ranges] == adjusted(p_values)
     assert (found.signals["t.1"].value, found.tests.evidence, found.tests.found) == (None, 1, 1)
     assert found.signals["t.0"].meaning == "chance, adjusted for all that was looked at"
+
+
+def test_a_signal_that_moved_stands_however_many_clients_there_are():
+    draw = np.random.default_rng(2)
+    few, many = (
+        family(chances(1e-5), steady(draw), None, usual(draw, clients), 0.05) for clients in (50, 20_000)
+    )
+    assert few.signals["t.0"].value == pytest.approx(many.signals["t.0"].value, rel=0.5)
+    assert many.tests.found >= 1
 
 
 def test_a_figure_that_is_no_probability_by_chance_stays():

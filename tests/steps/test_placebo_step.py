@@ -36,8 +36,8 @@ def test_the_incidents_are_back_in_place_though_measuring_the_quiet_stretches_fa
     values = opened.values(settings)
     notes = {table: meanings(table, values) for table in SIGNAL_TABLES}
     with opened.store(settings) as store:
-        store.replace("raw.incident", pl.DataFrame([row("a", "confirmed")], schema=SCHEMA, orient="row"))
-        store.replace("raw.quiet", pl.DataFrame([row("b", "quiet")], schema=SCHEMA, orient="row"))
+        store.replace("raw.incident", [pl.DataFrame([row("a", "confirmed")], schema=SCHEMA, orient="row")])
+        store.replace("raw.quiet", [pl.DataFrame([row("b", "quiet")], schema=SCHEMA, orient="row")])
         with pytest.raises(RuntimeError, match="the disk gave out"):
             placebo.tried(store, values, suspicions(notes), notes)
         left = store.frame("select incident_id, status from raw.incident").rows()

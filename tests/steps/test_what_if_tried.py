@@ -42,9 +42,14 @@ def test_without_a_replay_a_policy_is_not_available_for_the_replay_s_reason():
     ]
 
 
+@pytest.mark.parametrize("which", ["before", "during"])
 @pytest.mark.parametrize(("recorded_s", "replayed_s"), [(None, 3.0), (3.0, None), (0.0, 3.0)])
-def test_a_replay_of_which_nobody_knows_how_well_it_agrees_carries_nothing(recorded_s, replayed_s):
-    replay = Replay("quantified", "", during_recorded_s=recorded_s, during_replayed_s=replayed_s)
+def test_a_replay_of_which_nobody_knows_how_well_it_agrees_carries_nothing(which, recorded_s, replayed_s):
+    known = dict.fromkeys(
+        ("before_recorded_s", "before_replayed_s", "during_recorded_s", "during_replayed_s"), 3.0
+    )
+    unknown = {f"{which}_recorded_s": recorded_s, f"{which}_replayed_s": replayed_s}
+    replay = Replay("quantified", "", **{**known, **unknown})
     assert found(replay) == [
         (
             "not_available",

@@ -59,7 +59,7 @@ def family(
         ranges=ranges_q,
         tests=Tally(
             rate=rate,
-            found=sum(q <= rate for q in every),
+            found=sum(bool(q <= rate) for q in every),
             signals=len(moves_q),
             evidence=len(evidence_q),
             segments=len(segments_q),

@@ -68,13 +68,13 @@ class Ranges:
 
     @property
     def p_values(self) -> list[float]:
-        """Those of the prefixes found, and 1 for each that might have been found instead.
+        """That of each prefix found, which pays for all that might have been found instead (Bonferroni).
 
-        The binary trie of n addresses has 2 n - 1 prefixes that differ in whom they hold.
+        The binary trie of n addresses has 2 n - 1 prefixes that differ in whom they hold. They are paid for
+        here, not by all else that was looked at: how many clients there are says nothing about a signal.
         """
-        own = [one.p for ranges in self.found.values() for one in ranges]
-        might = len(self.found) * max(2 * self.clients.height - 1, 0)
-        return own + [1.0] * max(might - len(own), 0)
+        might = 2 * self.clients.height - 1
+        return [min(1.0, one.p * might) for ranges in self.found.values() for one in ranges]
 
 
 def ranges(frame: pl.DataFrame) -> Ranges:

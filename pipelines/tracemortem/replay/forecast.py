@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracemortem.findings import Forecast, Range
+from tracemortem.replay import jackknife
 from tracemortem.replay.model import Model, calibrated
 from tracemortem.replay.policy import Action, Policy
 from tracemortem.replay.recorded import Bools, Floats
 from tracemortem.replay.resets import World, undone
 from tracemortem.replay.trial import Scene, Trial, trial
 
-_GROUPS = 5  # of minutes, of which each is left out of a calibration once
 _SPEED = 0.06  # what the speed index of a sound engine strays by, on real runs
-_NORMAL = 1.96
 _KEEP_AWAY = {"own_replicas", "block", "limit", "block_cap", "give_up", "more_replicas", "fallback"}
 
 
@@ -24,7 +23,7 @@ class Doubt:
 
     left_out  each calibrated without a fifth of the minutes
     paced     all engines a little slower, and a little faster
-    error     of the replayed P99 against the recorded one, relative
+    error     of the replayed P99 against the recorded one, relative to that: below 1
     """
 
     left_out: tuple[Model, ...]
@@ -33,11 +32,11 @@ class Doubt:
 
 
 def doubt(world: World, error: float) -> Doubt:
-    """The models to ask besides; error: of the replay's fit."""
+    """The models to ask besides; error: of the replay's fit, where it is worse."""
     made, model = world.made, world.model
-    group = (made.started // 60).astype(np.int64) % _GROUPS
+    groups = jackknife.group(made.started)
     return Doubt(
-        left_out=tuple(calibrated(made, model.limits, used=group != one) for one in range(_GROUPS)),
+        left_out=tuple(calibrated(made, model.limits, used=groups != one) for one in range(jackknife.GROUPS)),
         paced=tuple(replace(model, slowness=model.slowness * (1 + by)) for by in (-_SPEED, _SPEED)),
         error=abs(error),
     )
@@ -107,10 +106,12 @@ def _range(
 ) -> Range | None:
     if not np.isfinite(value):
         return None
-    count = len(left_out)
-    spread = _NORMAL * np.sqrt((count - 1) / count * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
+    spread = jackknife.half_width(left_out)
+    if not np.isfinite(spread):  # without some minutes there is no such figure: how far it strays is unknown
+        return None
     candidates = [value - spread, value + spread, *others]
     low, high = float(np.nanmin(candidates)), float(np.nanmax(candidates))
     if name == "hit_ratio":
         return Range(value, low, high)
-    return Range(value, max(low * (1 - error), 0.0), high * (1 + error))
+    # an error is relative to what was recorded: that lies between both of these if nothing is changed
+    return Range(value, low / (1 + error), high / (1 - error))

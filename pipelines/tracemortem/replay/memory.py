@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tracemortem.replay import jackknife
 from tracemortem.replay.law import Load
 from tracemortem.replay.least_squares import robust
 from tracemortem.replay.recorded import Floats, Requests
 
 _ENOUGH = 20  # scrapes that a size is told from
-_GROUPS = 5  # of minutes, of which each is left out once
-_NORMAL = 1.96
 _MOMENT_S = 0.5  # over which what is held is averaged: a scrape is no sharper against spans
 _TINY_S = 1e-9
 
@@ -45,13 +44,12 @@ def capacity(made: Requests, seen: pl.DataFrame, full: float) -> Capacity | None
     rows = held[is_busy] / usage[:, None]
     if len(rows) < _ENOUGH:
         return None
-    group = (at[is_busy] // 60).astype(np.int64) % _GROUPS
+    groups = jackknife.group(at[is_busy])
     a_token = robust(rows, usage)[0]
-    without = np.array([robust(rows[group != one], usage[group != one])[0] for one in range(_GROUPS)])
+    without = [robust(rows[groups != one], usage[groups != one])[0] for one in range(jackknife.GROUPS)]
     if min(a_token, *without) <= 0:
         return None
-    sizes = 1 / without
-    spread = _NORMAL * float(np.sqrt((_GROUPS - 1) / _GROUPS * ((sizes - sizes.mean()) ** 2).sum()))
+    spread = jackknife.half_width([1 / one for one in without])
     tokens = float(1 / a_token)
     return Capacity(tokens, max(tokens - spread, 0.0), tokens + spread)
 

@@ -77,7 +77,12 @@ def tried(
     target_s = _target_s(incident, values, objective)
     if replay.status == "not_available":
         return tuple(_untold(one, replay.text, None, target_s) for one in chosen)
-    if not replay.during_recorded_s or replay.during_replayed_s is None:
+    if (
+        not replay.during_recorded_s
+        or replay.during_replayed_s is None
+        or not replay.before_recorded_s
+        or replay.before_replayed_s is None
+    ):
         why = "Not available: how well the replay agrees with the recording is not known."
         return tuple(_untold(one, why, None, target_s) for one in chosen)
     found = rebuilt(asked, incident, values)
@@ -86,7 +91,7 @@ def tried(
     error = replay.during_replayed_s / replay.during_recorded_s - 1
     culprits = tuple(source.cidr for source in incident.sources if source.role == "culprit")
     scene = Scene(found.clients, culprits, values["long_context_tokens"], found.is_size_told)
-    doubts = doubt(found.world, error)
+    doubts = doubt(found.world, max(abs(error), abs(replay.before_replayed_s / replay.before_recorded_s - 1)))
     rows = []
     for one in chosen:
         try:
