@@ -52,7 +52,7 @@ def test_the_sample_s_culprits_refused_would_have_helped_more_than_the_order_of_
     p99_s = {
         row["policy"]: row["predicted"]["p99_s"]["value"] for row in sample[1]["what_if"] if row["predicted"]
     }
-    assert len(sample[1]["what_if"]) == 17
+    assert len(sample[1]["what_if"]) == 16
     assert p99_s["block_culprits"] < 0.5 * p99_s["own_queue"]
 
 
