@@ -269,7 +269,8 @@ class WhatIf:
     assumes      what must hold besides, a sentence each
     rank         by predicted P99 among those tried, 1 the lowest; None where not available
     fit_error    of the replayed P99 against the recorded, relative
-    objective_s  what the P99 was to stay under; keeps: yes, perhaps (the range crosses it) or no
+    objective_s  what the P99 was held to: the objective, or without one where an incident is over;
+                 keeps: yes, perhaps (the range crosses it) or no
     is_cheapest  of those that keep it: the smallest share refused or cut short, then the least effort
     predicted    None unless quantified
     """

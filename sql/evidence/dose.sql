@@ -18,6 +18,7 @@
 -- replicas_chance       p            probability by chance that short requests wait longer where long prompts
 --                                    arrive, replica beside replica in the same minute
 
+-- Cached tokens that are not recorded of a request count as none: all its prompt is then taken as computed.
 -- Of changes from one minute to the next, within a phase: two series that only rise together, as any two do
 -- in an incident, say nothing of each other. What all replicas share in a minute is taken off besides.
 with covered as (
@@ -47,7 +48,6 @@ cell as (
         phase,
         minute,
         replica,
-        -- 0 is the whole service, 1 a replica
         grouping_id(replica) = 0 as is_replica,
         sum(tokens)::bigint as tokens,
         round(1e6 * steady_avg(wait_s))::bigint as wait_us,

@@ -65,8 +65,8 @@ def test_the_file_is_only_read(sample, said):
 def test_for_people_a_policy_that_keeps_a_looser_objective_is_called_the_cheapest(said):
     code, out, _ = said("--objective", "p99=3s")
     assert code == cli.DONE
-    assert "Objective: P99 up to 3.00 s.\n" in out
-    assert "The cheapest that surely keeps the objective: block_culprits. 2,671 of 7,664 requests" in out
+    assert "Held to: P99 up to 3.00 s.\n" in out
+    assert "The cheapest that surely keeps to it: block_culprits. 2,671 of 7,664 requests" in out
 
 
 def test_a_policy_of_one_s_own_is_tried_alone_and_printed_with_what_it_assumes(said, tmp_path):

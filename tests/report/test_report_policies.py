@@ -73,7 +73,7 @@ def test_the_objective_and_the_p99_without_a_policy_are_level_lines_with_names(d
     [[objective, *_]] = places(picture, "level-objective")
     [[without, *_]] = places(picture, "level-without")
     assert (objective, without) == (value, places(picture, "range")[0][2])
-    assert texts(picture, "name-objective") == ["objective 2 s"]
+    assert texts(picture, "name-objective") == ["held to 2 s"]
     assert texts(picture, "name-without") == ["without any 5 s"]
 
 

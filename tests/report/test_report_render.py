@@ -350,6 +350,7 @@ def test_how_often_chance_was_tried_is_told(told, written):
     report, _ = written(told.with_incident(tests=tried))
     assert (
         "For it chance was tried 10,216 times: 20 signals, 2 pieces of evidence, 8,100 kinds of requests and "
-        "2,094 address ranges. All are adjusted together (Benjamini and Hochberg): of the 12 that stand, 5 % "
-        "may be due to chance."
+        "2,094 address ranges, each of which first pays for all ranges that might have been found in its "
+        "place. All are adjusted together (Benjamini and Hochberg): of the 12 that stand, 5 % may be due to "
+        "chance."
     ) in section(report, "Chance")

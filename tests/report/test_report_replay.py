@@ -79,8 +79,9 @@ def test_the_model_s_parameters_are_told_with_what_they_rest_on(made):
         "describe this recording, not another one.",
         "- A step computes at most 2,048 tokens and at most 256 requests run at once: settings of this "
         "analysis (`replay_step_tokens`, `replay_running_requests`), not recorded.",
-        "- How many KV blocks an engine has is not recorded; it was never full, and is never short of them "
-        "in the replay. A change that needs more of them would show too small an effect.",
+        "- How many KV blocks an engine has is not recorded; nothing recorded shows one full, and none "
+        "is ever short of them in the replay. A change that needs more of them would show too small an "
+        "effect.",
         "- Cached tokens are inferred from prefill times and the engines' counters. Which blocks of prompts "
         "are the same is not recorded, or the cache's size is not: what one request evicts of another's is "
         "not modelled.",

@@ -30,7 +30,7 @@ def policies(incident: Incident, rows: Sequence[WhatIf]) -> str:
 
 
 def policies_as_json(incident: Incident, rows: Sequence[WhatIf]) -> str:
-    """The same for programs: one object, its what_if as in report.json."""
+    """The same for programs: one object; its what_if is that of report.json, figures not known as null."""
     found = {
         "incident": incident.id,
         "replay": None if incident.replay is None else asdict(incident.replay),
@@ -43,7 +43,7 @@ def _policies(incident: Incident, rows: Sequence[WhatIf]) -> Iterator[str]:
     replay = incident.replay
     yield f"{incident.id}: {replay.text if replay else 'not replayed: not confirmed, or without a cause.'}"
     if rows and rows[0].objective_s is not None:
-        yield f"Objective: P99 up to {rows[0].objective_s:.2f} s."
+        yield f"Held to: P99 up to {rows[0].objective_s:.2f} s."
     told = [(row, row.predicted) for row in rows if row.predicted]
     if told:
         yield f"{'':20}  {'P99':>22}  {'short P99':>22}  {'long P99':>22}  keeps"
@@ -56,9 +56,9 @@ def _policies(incident: Incident, rows: Sequence[WhatIf]) -> Iterator[str]:
         yield f"{row.policy}: {row.title}. {ranked}{' '.join((row.text, *row.assumes))}"
     cheapest = next((row for row in rows if row.is_cheapest), None)
     if cheapest:
-        yield f"The cheapest that surely keeps the objective: {cheapest.policy}. {cheapest.text}"
+        yield f"The cheapest that surely keeps to it: {cheapest.policy}. {cheapest.text}"
     elif told and rows[0].objective_s is not None:
-        yield "None of these surely keeps the objective."
+        yield "None of these surely keeps to it."
 
 
 def _range(found: Range | None) -> str:
