@@ -47,6 +47,38 @@ def test_scrapes_of_a_full_memory_tell_nothing_of_its_size():
     assert capacity(made, pl.concat([seen, full, full]), 0.9) == capacity(made, seen, 0.9)
 
 
+def test_scrapes_from_when_not_all_requests_are_known_tell_nothing():
+    every = requests(served(a_second=6.0, hit=varied))
+    seen = use(every)
+    end_s = every.arrival.max()
+    known = every.only(every.arrival < 0.6 * end_s)
+    inside = seen.filter(pl.col("at_s") <= known.arrival.max())
+    assert inside.height < seen.height
+    assert capacity(known, seen, 0.9) == capacity(known, inside, 0.9)
+
+
+def test_neither_do_those_of_a_gap_between_the_baseline_and_the_incident():
+    every = requests(served(a_second=6.0, hit=varied))
+    made, seen = every, use(every)
+    late_s = 86_400.0
+    half_s = made.arrival.max() / 2
+    is_late = made.arrival > half_s
+    moved = {
+        name: getattr(made, name) + late_s * is_late for name in ("arrival", "scheduled", "first", "last")
+    }
+    later = pl.col("at_s") + pl.when(pl.col("at_s") > half_s).then(late_s).otherwise(0.0)
+    away = pl.DataFrame({"at_s": [half_s + 5000.0, half_s + 40_000.0]}).select(
+        pl.lit(0, pl.Int64).alias("replica"), "at_s", pl.lit(0.5).alias("usage_ratio")
+    )
+    apart = replace(made, **moved)
+    assert capacity(apart, pl.concat([seen.with_columns(later), away]), 0.9) == capacity(
+        apart, seen.with_columns(later), 0.9
+    )
+    found = capacity(apart, seen.with_columns(later), 0.9)
+    assert found is not None
+    assert found.tokens == pytest.approx(TOKENS, rel=0.04)
+
+
 def test_too_few_scrapes_tell_no_size():
     made = requests(served(a_second=6.0, hit=varied))
     assert capacity(made, use(made).head(19), 0.9) is None

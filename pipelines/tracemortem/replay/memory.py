@@ -8,11 +8,13 @@ import polars as pl
 from tracemortem.replay import jackknife
 from tracemortem.replay.law import Load
 from tracemortem.replay.least_squares import robust
-from tracemortem.replay.recorded import Floats, Requests
+from tracemortem.replay.recorded import Bools, Floats, Requests
 
 _ENOUGH = 20  # scrapes that a size is told from
 _MOMENT_S = 0.5  # over which what is held is averaged: a scrape is no sharper against spans
 _TINY_S = 1e-9
+_APART_S = 600.0  # without a request: those between are of a time that was not asked for
+_STAY = 0.99  # quantile of the time in the engine, after which hardly any is left of those not asked for
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,14 @@ def capacity(made: Requests, seen: pl.DataFrame, full: float) -> Capacity | None
     seen   replica (as in made), at_s since the same origin as the requests' times, usage_ratio
     full   usage from which on scrapes are left out: who was preempted then holds nothing, and no span tells
 
+    Scrapes of times of which not all requests are among these are left out as well.
+
     Usage is so much a token that a request holds alone and, as requests share those they found in the cache,
     less a token of these: both by robust least squares, errors growing with the root of what is held. The
     interval is a jackknife's over fifths of the minutes; it is wide where the share cached never varies.
     """
     seen = seen.filter(pl.col("usage_ratio").is_between(0, full, closed="none"))
+    seen = seen.filter(_is_all_known(made, seen["at_s"].to_numpy()))
     held = np.zeros((seen.height, 2))
     at, replica = seen["at_s"].to_numpy(), seen["replica"].to_numpy()
     for number in range(made.replicas):
@@ -52,6 +57,20 @@ def capacity(made: Requests, seen: pl.DataFrame, full: float) -> Capacity | None
     spread = jackknife.half_width([1 / one for one in without])
     tokens = float(1 / a_token)
     return Capacity(tokens, max(tokens - spread, 0.0), tokens + spread)
+
+
+def _is_all_known(made: Requests, at: Floats) -> Bools:
+    """Whether all that ran at each time is among the requests: before the first and after the last it is not.
+
+    Nor in a gap, as between the baseline and an incident of another day, and shortly after it.
+    """
+    came = np.sort(made.arrival)
+    is_gap = np.diff(came) > _APART_S
+    begins, ends = came[np.append(True, is_gap)], came[np.append(is_gap, True)]
+    stay_s = float(np.quantile(made.last - made.arrival, _STAY))
+    place = np.searchsorted(begins, at, side="right") - 1
+    known: Bools = (place >= 0) & (at >= begins[place] + stay_s) & (at <= ends[place])
+    return known
 
 
 def _held(made: Requests, at: Floats) -> Floats:

@@ -113,7 +113,8 @@ def _unsized(inferred: Capacity | None) -> str:
 def _capacity(
     asked: Asked, incident: Incident, made: Requests, known: pl.DataFrame, values: Mapping[str, float]
 ) -> Capacity | None:
-    seen = asked.frame(_USE, {"service": incident.service, "origin_s": float(known["origin_s"][0])})
+    span = {"origin_s": float(known["origin_s"][0]), "last_s": float(made.arrival.max())}
+    seen = asked.frame(_USE, {"service": incident.service, **span})
     seen = seen.join(_numbers(known), on="replica").select("at_s", "usage_ratio", replica="number")
     return capacity(made, seen.sort("replica", "at_s"), values["replay_full_ratio"])
 
@@ -215,7 +216,9 @@ _USE = """
     from norm.engine_sample as sample
     inner join (select distinct replica from norm.request where service = $service) as own
         on sample.replica = own.replica
-    where sample.kv_cache_usage_ratio is not null
+    where
+        sample.kv_cache_usage_ratio is not null
+        and epoch(sample.sampled_at) - $origin_s between 0 and $last_s
     order by sample.replica, sample.sampled_at
 """
 _COMPUTED = """
