@@ -57,7 +57,10 @@ slower_together as (
     select
         incident_id,
         sum(requests) as requests,
-        var_samp(requests) / nullif(avg(requests), 0) as spread
+        -- variance by mean, of sums of integers: var_samp differs in its last digits from run to run
+        (count(requests) * sum(requests * requests) - sum(requests) * sum(requests))
+        / nullif(count(requests) * (count(requests) - 1), 0)
+        / nullif(avg(requests), 0) as spread
     from slower
     group by incident_id
 ),

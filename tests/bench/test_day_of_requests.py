@@ -9,7 +9,7 @@ from tracemortem import pipeline
 from tracemortem.settings import Settings
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_slow_hour_of_a_day_is_found_with_its_cause_and_its_range(tmp_path):
     inputs, out = tmp_path / "in", tmp_path / "out"
     inputs.mkdir()

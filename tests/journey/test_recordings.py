@@ -146,6 +146,7 @@ def test_a_quiet_recording_confirms_nothing(shared: Path, tmp_path: Path):
     assert [entry for entry in quiet["incidents"] if entry["status"] == "confirmed"] == []
 
 
+@pytest.mark.soak  # test_same_bytes.py asks more of the sample
 def test_the_same_inputs_give_the_same_report_to_the_byte(
     shared: Path, seed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -156,6 +157,7 @@ def test_the_same_inputs_give_the_same_report_to_the_byte(
         assert (first / name).read_bytes() == (second / name).read_bytes()
 
 
+@pytest.mark.soak  # test_missing_inputs.py asks the same of the sample
 @pytest.mark.parametrize("missing", ["dcgm", "vllm", "nginx", "otel", "events.jsonl"])
 def test_without_one_input_nothing_that_needs_it_is_ruled_out(shared: Path, tmp_path: Path, missing: str):
     recording = shared / "incidents" / "seed_incident"

@@ -123,6 +123,7 @@ def test_neither_the_threads_nor_the_zone_of_the_machine_changes_a_byte(
     assert differing(alone, tmp_path / "run") == []
 
 
+@pytest.mark.soak  # like the one above, on a recording twice as large
 def test_one_thread_and_four_make_the_same_of_a_whole_recording(shared: Path, tmp_path: Path):
     recording = shared / "incidents" / "seed_incident"
     for threads in (1, 4):
