@@ -13,7 +13,7 @@ from peak_memory import costs
 CHUNK = 250_000  # lines that are written again and again, each time with ids of their own
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_size_of_an_input_is_a_row(monkeypatch: pytest.MonkeyPatch, repo_root: Path):
     monkeypatch.setenv("PYTHONPATH", str(repo_root / "pipelines"))
     (cost,) = costs(["Prometheus text"], [2], 0.01)

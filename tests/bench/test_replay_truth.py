@@ -34,7 +34,7 @@ def test_figures_are_shares_of_what_was_stated():
     assert (found["of them found so"], found["of them found so too"]) == (1.0, 1.0)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_throttled_gpu_in_another_simulator_is_undone_as_it_is_there(tmp_path: Path):
     found = told("gpu_throttle", FIRST_SEED + 1, "unlike", tmp_path, is_tried=False)
     assert found is not None

@@ -61,7 +61,14 @@ def test_a_changed_mix_alone_raises_the_fleets_p99():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["long_context_surge", "retry_storm", "straggler_replica"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "long_context_surge",
+        pytest.param("retry_storm", marks=pytest.mark.soak),
+        pytest.param("straggler_replica", marks=pytest.mark.soak),
+    ],
+)
 def test_a_simulated_incident_is_found_and_its_cause_is_named(kind: str, tmp_path: Path):
     found = run(kind, 0, tmp_path)
     assert found is not None
