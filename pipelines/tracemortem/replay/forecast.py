@@ -7,13 +7,12 @@ import numpy as np
 
 from tracemortem.findings import Forecast, Range
 from tracemortem.replay import jackknife
-from tracemortem.replay.model import Model, calibrated
+from tracemortem.replay.model import NOISE, Model, calibrated
 from tracemortem.replay.policy import Action, Policy
 from tracemortem.replay.recorded import Bools, Floats
 from tracemortem.replay.resets import World, undone
 from tracemortem.replay.trial import Scene, Trial, trial
 
-_SPEED = 0.06  # what the speed index of a sound engine strays by, on real runs
 _KEEP_AWAY = {"own_replicas", "block", "limit", "block_cap", "give_up", "more_replicas", "fallback"}
 
 
@@ -37,7 +36,7 @@ def doubt(world: World, error: float) -> Doubt:
     groups = jackknife.group(made.started)
     return Doubt(
         left_out=tuple(calibrated(made, model.limits, used=groups != one) for one in range(jackknife.GROUPS)),
-        paced=tuple(replace(model, slowness=model.slowness * (1 + by)) for by in (-_SPEED, _SPEED)),
+        paced=tuple(replace(model, slowness=model.slowness * (1 + by)) for by in (-NOISE, NOISE)),
         error=abs(error),
     )
 

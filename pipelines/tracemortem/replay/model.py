@@ -11,7 +11,7 @@ from tracemortem.replay.recorded import Bools, Floats, Ints, Requests
 _PASSES = 2  # of fits, each of which corrects the one before
 _BIN_S = 300.0  # of the speed index
 _ENOUGH = 20  # requests that a speed is told from
-_NOISE = 0.06  # what the speed index of a sound engine strays by, on real runs
+NOISE = 0.06  # what the speed index of a sound engine strays by, on real runs
 _LONG_AGO = -1e18
 NONE_LONG = 1 << 60  # tokens: no prompt has so many
 
@@ -109,7 +109,7 @@ def calibrated(made: Requests, limits: Limits, used: Bools | None = None) -> Mod
         law = fitted(met, slow, used, limits.budget)
         slowness = cells.slowness(law)
         slow = slowness.reshape(-1)[cells.cell]
-    is_told = np.abs(slowness - 1) > _NOISE
+    is_told = np.abs(slowness - 1) > NOISE
     model = Model(limits, law, np.where(is_told, slowness, 1.0))
     for _ in range(_PASSES):
         times = model.times(made)

@@ -4,6 +4,7 @@ import ipaddress
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -27,6 +28,11 @@ class Scene:
     culprits: tuple[str, ...]
     long_tokens: float
     is_size_told: bool
+
+    @cached_property
+    def addresses(self) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, ...]:
+        """The clients' addresses, read once for all trials; IPv4-mapped ones as IPv4."""
+        return tuple(_address(one) for one in self.clients)
 
 
 @dataclass(frozen=True)
@@ -242,7 +248,7 @@ def _theirs(found: Trial, action: Action, scene: Scene) -> Bools:
     if not scene.clients:
         raise NotAvailableError("the clients' addresses are not recorded")
     networks = [ipaddress.ip_network(one) for one in ranges]
-    inside = np.array([any(_address(one) in network for network in networks) for one in scene.clients])
+    inside = np.array([any(one in network for network in networks) for one in scene.addresses])
     return np.asarray((made.client >= 0) & inside[np.maximum(made.client, 0)])
 
 
