@@ -16,6 +16,10 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 SAMPLE := data_samples/seed_night
 
+# A file's tests share what they set up, so a file stays with one process; more processes than this want more memory
+# than many machines have.
+SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
+
 COMPILED := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 
 # Nothing that runs here phones home, and Prefect keeps its database inside the checkout.
@@ -33,13 +37,13 @@ demo: $(READY) ## a postmortem of the sample incident, into demo/
 	@printf '\nOpen it in a browser: %s\n' '$(CURDIR)/demo/report.html'
 
 test: lint types ## lint, types, and every test but the soak ones
-	$(BIN)/python -m pytest -m 'not soak'
+	$(BIN)/python -m pytest $(SPREAD) -m 'not soak'
 
 quick: lint types ## lint, types and the fast tests, in under two minutes
-	$(BIN)/python -m pytest -m 'not slow and not soak'
+	$(BIN)/python -m pytest $(SPREAD) -m 'not slow and not soak'
 
 soak: lint types ## every test, with the full figures
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SPREAD)
 
 bench: $(READY) $(PEERS) ## wall time, CPU time and memory of what is slow, beside other tools
 	$(BIN)/python tests/bench/every.py $(SAMPLE) $(wildcard ../shared/incidents/seed_incident)

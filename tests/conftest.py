@@ -7,10 +7,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Before any test imports Prefect: nothing phones home, and its database stays inside the checkout.
+# Before any test imports Prefect: nothing phones home, and its database stays inside the checkout. Each
+# process of a spread run has a database of its own, since SQLite lets one write at a time.
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 os.environ.setdefault("PREFECT_HOME", str(ROOT / ".prefect"))
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ["PREFECT_HOME"] = str(Path(os.environ["PREFECT_HOME"]) / os.environ["PYTEST_XDIST_WORKER"])
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Whatever a file holds, it is refused with a sentence, or each of its records is stored or a reject."""
 
+import importlib.util
 import json
 import os
 import re
@@ -21,6 +22,11 @@ from tracemortem.sources.registry import known
 
 TESTS = Path(__file__).resolve().parents[1]
 WORKERS = 2
+ALONE = {
+    **os.environ,
+    "PYTHONPATH": f"{TESTS.parent / 'pipelines'}:{TESTS}",
+    "POLARS_MAX_THREADS": "1",  # the files are small
+}
 CORPUS = TESTS.parents[1] / "shared" / "corpus"
 SEEDS = list(seeds())
 DAMAGES = st.lists(
@@ -68,15 +74,32 @@ def test_of_many_damaged_files_none_is_lost_and_none_takes_long(cases: int):
     assert came["read"] > cases / 2
 
 
+@pytest.mark.skipif(
+    importlib.util.find_spec("atheris") is None, reason="atheris has no build for this machine"
+)
+@pytest.mark.parametrize(
+    "runs", [pytest.param(300, marks=pytest.mark.slow), pytest.param(20_000, marks=pytest.mark.soak)]
+)
+def test_no_file_grown_towards_code_that_none_reached_is_lost(runs: int, tmp_path: Path):
+    done = subprocess.run(
+        [sys.executable, TESTS / "fuzz" / "guided.py", str(runs), "1", tmp_path],
+        env=ALONE,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=runs,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-5000:]
+    assert f"Done {runs} runs" in done.stderr
+    assert "NEW" in done.stderr, "nothing new was reached, so nothing was watched"
+
+
 def run(cases: int, seed: int) -> Any:
     """What run.py tells, in a process of its own, so that one that dies is a failure and not the end."""
     done = subprocess.run(
         [sys.executable, TESTS / "fuzz" / "run.py", str(cases), str(seed), CORPUS],
-        env={
-            **os.environ,
-            "PYTHONPATH": f"{TESTS.parent / 'pipelines'}:{TESTS}",
-            "POLARS_MAX_THREADS": "1",  # the files are small
-        },
+        env=ALONE,
         capture_output=True,
         timeout=cases,  # one second each would be far too long
         check=False,
