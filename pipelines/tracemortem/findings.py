@@ -39,6 +39,8 @@ class Alert:
 
     lead_seconds          how long before the latency alarm it would have fired; negative: after it
     false_alarms_per_day  firings in quiet time; None where too little of that was recorded
+    promql                the same condition for Prometheus; None where no usual metric tells it
+    hold_minutes          how long it must hold before it fires
     """
 
     rule: str
@@ -47,6 +49,8 @@ class Alert:
     lead_seconds: float | None
     false_alarms_per_day: float | None
     text: str
+    promql: str | None
+    hold_minutes: int
 
 
 @dataclass(frozen=True)

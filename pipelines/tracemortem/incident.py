@@ -52,7 +52,8 @@ class NotCause:
 class Source:
     """An address range. role: culprit or victim. collateral: share of its requests that are innocent.
 
-    q   probability by chance of what a culprit sent, adjusted for everything that was looked at
+    q               probability by chance of what a culprit sent, adjusted for everything that was looked at
+    usual_requests  how many requests it would have sent meanwhile at its baseline rate; None for victims
     """
 
     cidr: str
@@ -63,6 +64,7 @@ class Source:
     collateral: float | None
     text: str
     q: float | None = None
+    usual_requests: float | None = None
 
 
 @dataclass(frozen=True)

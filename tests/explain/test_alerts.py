@@ -30,8 +30,18 @@ SPIKE = Spike(
     baseline_from="the 60 quiet minutes before the spike",
     reason="p99 was 3.5 s",
 )
-LATENCY = Rule("latency_p99", "latency P99", "latency_p99_s", "s", "times_baseline", "times", 5, None)
-SHARE = Rule("share", "share of long prompts", "long_context_ratio", "ratio 0-1", "above", "share", 2, 60.0)
+LATENCY = Rule("latency_p99", "latency P99", "latency_p99_s", "s", "times_baseline", "times", 5, None, None)
+SHARE = Rule(
+    "share",
+    "share of long prompts",
+    "long_context_ratio",
+    "ratio 0-1",
+    "above",
+    "share",
+    2,
+    60.0,
+    'long{of="a"} > {level}',
+)
 SETTINGS = {"times": 2.0, "share": 0.15, "drop": 0.1}
 
 
@@ -163,3 +173,9 @@ def test_a_rule_declared_wrongly_is_refused(tmp_path: Path, wrong: str, why: str
     with pytest.raises(DefinitionError) as caught:
         read_rules(path)
     assert caught.value.why == why
+
+
+def test_the_query_of_a_rule_has_the_level_in_its_place():
+    alert = judged(SHARE, P99, course("long_context_ratio", stepped(0.05, 0.4, 110, 150)))
+    assert (alert.promql, alert.hold_minutes) == ('long{of="a"} > 0.15', 2)
+    assert judged(replace(SHARE, promql=None), P99).promql is None

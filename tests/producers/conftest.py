@@ -139,6 +139,19 @@ def tool() -> Callable[[str], str]:
     return _program
 
 
+@pytest.fixture
+def promtool(tmp_path: Path, tool: Callable[[str], str]) -> Callable[..., bytes]:
+    """A function that runs promtool in the folder of the test and returns what it prints."""
+    program = tool("promtool")
+
+    def run(*arguments: str) -> bytes:
+        done = subprocess.run([program, *arguments], cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 0, (done.stdout + done.stderr).decode()
+        return done.stdout
+
+    return run
+
+
 def _program(name: str) -> str:
     found = shutil.which(name, path="/usr/sbin:/usr/bin:/usr/local/bin")
     if found is None:

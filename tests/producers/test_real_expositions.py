@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import subprocess
 import threading
 import time
 import urllib.parse
@@ -14,7 +13,6 @@ from pathlib import Path
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import polars as pl
-import pytest
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -127,19 +125,6 @@ def test_a_dump_of_a_block_holds_the_samples_that_it_was_made_from(tmp_path: Pat
         for row in got.iter_rows(named=True)
     } == expected
     assert {dict(labels)["text"] for labels in got["labels"]} == {'a"b\\c é'}
-
-
-@pytest.fixture
-def promtool(tmp_path: Path, tool):
-    """A function that runs promtool in the folder of the test and returns what it prints."""
-    program = tool("promtool")
-
-    def run(*arguments: str) -> bytes:
-        done = subprocess.run([program, *arguments], cwd=tmp_path, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr.decode()
-        return done.stdout
-
-    return run
 
 
 class _Quiet(WSGIRequestHandler):

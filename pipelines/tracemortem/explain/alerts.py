@@ -17,7 +17,8 @@ from tracemortem.findings import Alert
 from tracemortem.incident import Spike
 
 LATENCY = "latency_p99"
-_KNOWN = ("rule", "title", "signal", "unit", "when", "level", "hold_minutes", "every_s")
+_KNOWN = ("rule", "title", "signal", "unit", "when", "level", "hold_minutes", "every_s", "promql")
+_OPTIONAL = ("every_s", "promql")
 _WORDS = {
     "above": "above {level}",
     "times_baseline": "above {level} times its usual {usual}",
@@ -36,6 +37,7 @@ class Rule:
     level         name of the threshold
     hold_minutes  minutes in a row in which it must hold
     every_s       time between two looks at the signal; None: of no account
+    promql        the condition for Prometheus, the level as {level}; None: no usual metric tells it
     """
 
     rule: str
@@ -46,6 +48,7 @@ class Rule:
     level: str
     hold_minutes: int
     every_s: float | None
+    promql: str | None
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
@@ -109,6 +112,9 @@ class _Watched:
             lead_seconds=None if lead is None else lead.total_seconds(),
             false_alarms_per_day=false * _DAY_MINUTES / quiet if quiet >= _QUIET_MINUTES else None,
             text=self._untestable or self._told(false, quiet),
+            # PromQL has braces of its own, so `format` would not do
+            promql=self.rule.promql and self.rule.promql.replace("{level}", f"{self._level:g}"),
+            hold_minutes=self.rule.hold_minutes,
         )
 
     def _why_untestable(self) -> str:
@@ -171,7 +177,7 @@ def _minute(at: datetime) -> int:
 
 def _rule(entry: Mapping[str, Any], path: Path) -> Rule:
     wrong = [key for key in entry if key not in _KNOWN]
-    lacking = [key for key in _KNOWN if key not in entry and key != "every_s"]
+    lacking = [key for key in _KNOWN if key not in entry and key not in _OPTIONAL]
     if wrong or lacking or entry["when"] not in _WORDS:
         at_fault = (
             f"nobody reads {wrong[0]!r}"
@@ -186,4 +192,4 @@ def _rule(entry: Mapping[str, Any], path: Path) -> Rule:
             why=at_fault,
             fix=f"known keys are {', '.join(_KNOWN)}; `when` is one of {', '.join(_WORDS)}",
         )
-    return Rule(**({"every_s": None} | dict(entry)))
+    return Rule(**{**dict.fromkeys(_OPTIONAL), **entry})

@@ -162,8 +162,11 @@ def _culprits(
     found, rest = [], frame
     for one, q in tested:
         inside = frame.filter(one.is_within)
-        sent, expected, requests = inside.select(
-            sent=pl.sum(load.sent), expected=pl.sum(load.expected), requests=pl.sum("requests")
+        sent, expected, requests, usual_requests = inside.select(
+            sent=pl.sum(load.sent),
+            expected=pl.sum(load.expected),
+            requests=pl.sum("requests"),
+            usual_requests=pl.sum("requests_expected"),
         ).row(0)
         share = (sent - expected) / excess
         if (
@@ -188,6 +191,7 @@ def _culprits(
                         f"{expected:,.0f}: {100 * share:.0f} % of the whole excess"
                     ),
                     q=q,
+                    usual_requests=usual_requests,
                 )
             )
             rest = rest.filter(~one.is_within)

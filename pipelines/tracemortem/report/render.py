@@ -21,6 +21,7 @@ from tracemortem.report.pages import Part, markdown, page
 from tracemortem.report.policies import policies
 from tracemortem.report.prose import environment, rendered
 from tracemortem.report.queries import queries
+from tracemortem.report.remedies import remedies
 from tracemortem.report.sections import Section, sections, words
 
 _MOST_ROWS = 200  # of a frame, in a page for people; the DuckDB file has all
@@ -140,6 +141,7 @@ def _chapter(
             "rows": {name: _shown(rows_of(book.rows, name, incident)) for name in section.frames},
             "signals": digest(drawn, incident) if drawn and incident else (),
             "sub": Markdown("#" * (level + 1)),
+            "remedies": remedies(incident, book.diagnosis.window_to) if incident else {},
         }
         text = rendered(book.templates, section.template, context)
         if text:
