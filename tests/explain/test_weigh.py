@@ -108,6 +108,19 @@ def test_the_more_corroborations_hold_the_stronger_the_verdict():
     ]
 
 
+def test_tests_of_one_evidence_table_are_one_kind_of_evidence():
+    names = ("dose.minutes", "dose.replicas", "x.y")
+    tests = {name: Signal(name, 0.001, None, "p", "a test", 1.0) for name in names}
+    rare = [Condition(name, "value", "at_most", 0.05) for name in tests]
+
+    def judged(*conditions: Condition) -> tuple[str, int]:
+        judgement = judge(replace(POLLUTION, corroborated_when=conditions), {**SIGNALS, **tests})
+        return judgement.verdict, judgement.met
+
+    assert judged(rare[0]) == judged(rare[1]) == judged(*rare[:2]) == ("likely", 1)
+    assert judged(*rare[:2], FALLS) == judged(*rare) == ("established", 2)
+
+
 def test_an_unknown_corroboration_neither_helps_nor_harms():
     with_unknown = replace(POLLUTION, corroborated_when=(FALLS, Condition("x.y", "value", "at_least", 1.0)))
     assert judge(with_unknown, SIGNALS).verdict == "likely"

@@ -21,7 +21,7 @@ class Judgement:
     """What became of one hypothesis.
 
     verdict       established, likely, possible (supported); ruled_out, not_supported, not_testable (not)
-    met           how many of its corroborations hold
+    met           how many kinds of evidence corroborate it
     missing       signals that were needed and not measured
     is_elsewhere  nothing refutes it but its place: no time was lost there
     """
@@ -43,8 +43,10 @@ def judge(hypothesis: Hypothesis, signals: Mapping[str, Signal]) -> Judgement:
 
     It is refuted when any of refuted_when holds, its own or its place's: ruled out if the signal that refutes
     it covers the window, else not supported. It is supported when all of supported_when hold, the more
-    strongly the more of corroborated_when hold as well. It is not testable when what it needs was not
-    measured, or what would support it where all else does. Unknown satisfies nothing, for or against.
+    strongly the more kinds of evidence hold of corroborated_when: each condition is one, but the tests of one
+    evidence table are one together, as they ask the same of the same requests. It is not testable
+    when what it needs was not measured, or what would support it where all else does. Unknown satisfies
+    nothing, for or against.
     """
     supporting = {condition: condition.holds(signals) for condition in hypothesis.supported_when}
     needed = [name for name in hypothesis.needs if _is_unknown(name, signals)]
@@ -201,5 +203,9 @@ def _is_unknown(name: str, signals: Mapping[str, Signal]) -> bool:
 
 
 def _count(conditions: Sequence[Condition], signals: Mapping[str, Signal]) -> tuple[int, int]:
-    held = [condition.holds(signals) for condition in conditions]
-    return held.count(True), held.count(False)
+    """How many kinds of evidence hold, and how many conditions do not."""
+    held = [condition for condition in conditions if condition.holds(signals)]
+    tests = [condition for condition in held if signals[condition.signal].is_chance]
+    tables = {condition.signal.partition(".")[0] for condition in tests}
+    failed = sum(condition.holds(signals) is False for condition in conditions)
+    return len(held) - len(tests) + len(tables), failed
