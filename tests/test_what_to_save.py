@@ -13,11 +13,13 @@ import yaml
 
 from tracemortem import folders
 from tracemortem.explain.hypothesis import read_all
+from tracemortem.settings import Settings
 from tracemortem.sources.clock import Told
 from tracemortem.sources.find import survey
 from tracemortem.sources.log_format import compiled, directives
 from tracemortem.sources.records import record
 from tracemortem.sources.registry import read
+from tracemortem.steps import opened
 
 # row of the table -> the evidence tables that come of what it saves
 EVIDENCE = {
@@ -207,7 +209,9 @@ def test_the_causes_that_a_row_makes_testable_are_those_that_turn_on_its_evidenc
             name.partition(".")[0]
             for name in (*hypothesis.needs, *(condition.signal for condition in hypothesis.supported_when))
         }
-        for hypothesis in read_all(folders.definitions("explain", "hypotheses"))
+        for hypothesis in read_all(
+            folders.definitions("explain", "hypotheses"), opened.values(Settings(inputs=()))
+        )
     }
     assert {row: set(re.findall(r"`(\w+)`", told)) for row, told in rows.items()} == {
         row: {kind for kind, tables in turns_on.items() if tables & own} for row, own in EVIDENCE.items()

@@ -18,8 +18,8 @@ from tracemortem.settings import Settings
 from tracemortem.steps import opened
 from tracemortem.steps.explain import SIGNAL_TABLES, meanings, suspicions
 
-HYPOTHESES = read_all(folders.definitions("explain", "hypotheses"))
 VALUES = opened.values(Settings(inputs=()))
+HYPOTHESES = read_all(folders.definitions("explain", "hypotheses"), VALUES)
 KINDS = {
     "long_context_surge", "cache_pollution", "prefix_cache_disabled", "rollout_cold_cache", "traffic_surge",
     "retry_storm", "output_length_surge", "kv_preemption_thrash", "memory_bandwidth_saturation",
@@ -82,7 +82,7 @@ def test_no_suspicion_is_a_consequence_of_itself():
 
 
 def test_every_suspicion_cites_only_what_is_measured():
-    assert suspicions({table: meanings(table, VALUES) for table in SIGNAL_TABLES}) == HYPOTHESES
+    assert suspicions({table: meanings(table, VALUES) for table in SIGNAL_TABLES}, VALUES) == HYPOTHESES
 
 
 def test_a_suspicion_that_cites_what_nobody_measures_is_an_error():
@@ -91,7 +91,7 @@ def test_a_suspicion_that_cites_what_nobody_measures_is_an_error():
     with pytest.raises(
         DefinitionError, match=r"'gpu_fault' cites gpu_fault.xid_changes, which nobody measures"
     ):
-        suspicions(notes)
+        suspicions(notes, VALUES)
 
 
 def test_every_evidence_table_says_what_would_have_recorded_it():
@@ -118,7 +118,7 @@ def test_a_misspelt_key_is_named(tmp_path: Path):
     broken = tmp_path / "gpu_fault.yaml"
     broken.write_text(source.replace("refuted_when:", "refuted_wen:"))
     with pytest.raises(DefinitionError, match="a key nobody reads: 'refuted_wen'"):
-        read(broken)
+        read(broken, VALUES)
 
 
 def test_a_condition_that_cannot_be_judged_is_named(tmp_path: Path):
@@ -126,21 +126,37 @@ def test_a_condition_that_cannot_be_judged_is_named(tmp_path: Path):
     broken = tmp_path / "gpu_fault.yaml"
     broken.write_text(source.replace("at_least", "atleast"))
     with pytest.raises(DefinitionError, match="no condition of 'gpu_fault' reads"):
-        read(broken)
+        read(broken, VALUES)
+
+
+def test_a_limit_may_be_the_name_of_a_threshold():
+    folder = folders.definitions("explain", "hypotheses")
+    strict = read(folder / "long_context_surge.yaml", {**VALUES, "false_discovery_rate": 0.01})
+    assert {one.limit for one in strict.corroborated_when if one.signal.startswith("dose.")} == {0.01}
+
+
+def test_a_limit_that_names_no_threshold_is_named():
+    with pytest.raises(DefinitionError, match="minutes_chance: value: at_most: false_discovery_rate"):
+        read(folders.definitions("explain", "hypotheses") / "long_context_surge.yaml", {})
+
+
+def test_a_suspicion_is_found_by_the_name_of_its_file():
+    files = folders.definitions("explain", "hypotheses").glob("*.yaml")
+    assert {path.stem for path in files} == {hypothesis.kind for hypothesis in HYPOTHESES}
 
 
 def test_a_consequence_of_nothing_declared_is_named(tmp_path: Path):
     source = (folders.definitions("explain", "hypotheses") / "gpu_fault.yaml").read_text()
     (tmp_path / "gpu_fault.yaml").write_text(source + "consequence_of: [cosmic_rays]\n")
     with pytest.raises(DefinitionError, match="'cosmic_rays', which nobody declares"):
-        read_all(tmp_path)
+        read_all(tmp_path, VALUES)
 
 
 def test_a_place_that_nobody_declares_is_named(tmp_path: Path):
     source = (folders.definitions("explain", "hypotheses") / "gpu_fault.yaml").read_text()
     (tmp_path / "gpu_fault.yaml").write_text(source + "place: the_moon\n")
     with pytest.raises(DefinitionError, match="lies in 'the_moon', which nobody declares"):
-        read_all(tmp_path)
+        read_all(tmp_path, VALUES)
 
 
 def test_all_that_slows_requests_inside_the_engines_says_so():

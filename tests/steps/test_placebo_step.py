@@ -39,6 +39,6 @@ def test_the_incidents_are_back_in_place_though_measuring_the_quiet_stretches_fa
         store.replace("raw.incident", [pl.DataFrame([row("a", "confirmed")], schema=SCHEMA, orient="row")])
         store.replace("raw.quiet", [pl.DataFrame([row("b", "quiet")], schema=SCHEMA, orient="row")])
         with pytest.raises(RuntimeError, match="the disk gave out"):
-            placebo.tried(store, values, suspicions(notes), notes)
+            placebo.tried(store, values, suspicions(notes, values), notes)
         left = store.frame("select incident_id, status from raw.incident").rows()
     assert (seen, left) == ([[("b",)]], [("a", "confirmed")])

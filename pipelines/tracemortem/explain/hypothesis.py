@@ -75,8 +75,11 @@ class Hypothesis:
         return tuple(dict.fromkeys((*self.needs, *(condition.signal for condition in conditions))))
 
 
-def read(path: Path) -> Hypothesis:
-    """One hypothesis from its YAML file; raises DefinitionError naming file and key."""
+def read(path: Path, thresholds: Mapping[str, float]) -> Hypothesis:
+    """One hypothesis from its YAML file; raises DefinitionError naming file and key.
+
+    thresholds  by name, which a condition may write in place of a number
+    """
     raw = load(path, known=_KNOWN, required=_REQUIRED)
     place = raw.get("place")
     if place is not None and place not in places():
@@ -92,9 +95,11 @@ def read(path: Path) -> Hypothesis:
         claim=" ".join(raw["claim"].split()),
         denial=" ".join(raw["denial"].split()),
         needs=tuple(raw["needs"]),
-        refuted_when=_conditions(path, "refuted_when", raw.get("refuted_when") or {}),
-        supported_when=_conditions(path, "supported_when", raw["supported_when"]),
-        corroborated_when=_conditions(path, "corroborated_when", raw.get("corroborated_when") or {}),
+        refuted_when=_conditions(path, "refuted_when", raw.get("refuted_when") or {}, thresholds),
+        supported_when=_conditions(path, "supported_when", raw["supported_when"], thresholds),
+        corroborated_when=_conditions(
+            path, "corroborated_when", raw.get("corroborated_when") or {}, thresholds
+        ),
         consequence_of=tuple(raw.get("consequence_of") or ()),
         samples=tuple(raw.get("samples") or ()),
         reset=raw.get("reset"),
@@ -104,17 +109,17 @@ def read(path: Path) -> Hypothesis:
 
 @cache
 def places() -> Mapping[str, Place]:
-    """The places of places.yaml by name."""
+    """The places of places.yaml by name; the limits there are numbers."""
     every = parsed(PLACES)
     return {
-        name: Place(_conditions(PLACES, name, entry["refuted_when"]), " ".join(entry["denial"].split()))
+        name: Place(_conditions(PLACES, name, entry["refuted_when"], {}), " ".join(entry["denial"].split()))
         for name, entry in every.items()
     }
 
 
-def read_all(folder: Path) -> tuple[Hypothesis, ...]:
+def read_all(folder: Path, thresholds: Mapping[str, float]) -> tuple[Hypothesis, ...]:
     """Every hypothesis of a folder, by file name; a kind named by consequence_of must be one of them."""
-    found = tuple(read(path) for path in sorted(folder.glob("*.yaml")))
+    found = tuple(read(path, thresholds) for path in sorted(folder.glob("*.yaml")))
     kinds = {hypothesis.kind for hypothesis in found}
     for hypothesis in found:
         for cause in hypothesis.consequence_of:
@@ -128,16 +133,20 @@ def read_all(folder: Path) -> tuple[Hypothesis, ...]:
     return found
 
 
-def _conditions(path: Path, key: str, raw: Mapping[str, Any]) -> tuple[Condition, ...]:
+def _conditions(
+    path: Path, key: str, raw: Mapping[str, Any], thresholds: Mapping[str, float]
+) -> tuple[Condition, ...]:
     found = []
     for signal, measures in raw.items():
         for measure, bounds in measures.items():
-            for bound, limit in bounds.items():
+            for bound, written in bounds.items():
+                limit = thresholds.get(written) if isinstance(written, str) else written
                 if measure not in _MEASURES or bound not in _BOUNDS or not isinstance(limit, (int, float)):
                     raise DefinitionError(
-                        f"no condition of {path.stem!r} reads {signal}: {measure}: {bound}: {limit}",
+                        f"no condition of {path.stem!r} reads {signal}: {measure}: {bound}: {written}",
                         where=f"{path}, {key}",
-                        why=f"measures are {', '.join(_MEASURES)}, bounds {', '.join(_BOUNDS)} and a number",
+                        why=f"measures are {', '.join(_MEASURES)}, bounds {', '.join(_BOUNDS)} and a number "
+                        "or the name of a threshold",
                         fix="write for example  cache.hit_ratio: {change: {at_most: -0.1}}",
                     )
                 found.append(Condition(signal, measure, bound, float(limit)))

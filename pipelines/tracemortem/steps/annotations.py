@@ -11,7 +11,6 @@ import polars as pl
 from tracemortem import declared, folders
 from tracemortem import settings as options
 from tracemortem.errors import DefinitionError, SettingError
-from tracemortem.explain.hypothesis import read_all
 from tracemortem.explain.weigh import UNEXPLAINED
 from tracemortem.incident import Annotation, Incident, QualityCheck
 from tracemortem.settings import Settings
@@ -83,7 +82,7 @@ def read(path: Path, timezone: str) -> tuple[Annotation, ...]:
     entries = raw.get("annotations") or []
     if not isinstance(entries, list):
         raise _wrong(path, 0, f"annotations is {type(entries).__name__}", "it must be a list")
-    kinds = {hypothesis.kind for hypothesis in read_all(folders.definitions("explain", "hypotheses"))}
+    kinds = {each.stem for each in folders.definitions("explain", "hypotheses").glob("*.yaml")}
     found: dict[str, Annotation] = {}
     for number, entry in enumerate(entries, 1):
         annotation = _annotation(entry, path, number, timezone, kinds | {UNEXPLAINED})

@@ -47,7 +47,7 @@ def explain(settings: Settings) -> int:
     values = opened.values(settings)
     with opened.store(settings) as store, stage("explanation"):
         notes = {table: meanings(table, values) for table in SIGNAL_TABLES}
-        hypotheses = suspicions(notes)
+        hypotheses = suspicions(notes, values)
         placebos = tried(store, values, hypotheses, notes)
         build(store, folders.folder("sql"), values, ("evidence",))
         said = kept(store)
@@ -72,14 +72,17 @@ def meanings(table: str, values: Mapping[str, float]) -> Mapping[str, tuple[str,
     }
 
 
-def suspicions(notes: Mapping[str, Mapping[str, object]]) -> tuple[Hypothesis, ...]:
+def suspicions(
+    notes: Mapping[str, Mapping[str, object]], values: Mapping[str, float]
+) -> tuple[Hypothesis, ...]:
     """Every hypothesis that ships.
 
     notes    evidence table -> its columns
+    values   thresholds by name
     raises   DefinitionError for a faulty one, and for one that cites what no evidence table has
     """
     folder = folders.definitions("explain", "hypotheses")
-    hypotheses = read_all(folder)
+    hypotheses = read_all(folder, values)
     names = {f"{table}.{column}" for table, columns in notes.items() for column in figures(columns)}
     for hypothesis in hypotheses:
         for name in citations(hypothesis, names):
