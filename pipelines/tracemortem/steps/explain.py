@@ -11,24 +11,24 @@ from tracemortem.explain.aftermath import mitigations, timeline
 from tracemortem.explain.alerts import Rule, alerts, read_rules
 from tracemortem.explain.confidence import Confidence
 from tracemortem.explain.confidence import read as read_confidence
-from tracemortem.explain.family import family
 from tracemortem.explain.hypothesis import Hypothesis, read_all
-from tracemortem.explain.movements import compared, movements, read_courses
+from tracemortem.explain.movements import movements
 from tracemortem.explain.placebo import doubted, placebo
-from tracemortem.explain.ranges import ranges, sources
+from tracemortem.explain.ranges import sources
 from tracemortem.explain.relabel import relabelled
-from tracemortem.explain.segments import segments, shown
+from tracemortem.explain.segments import segments
 from tracemortem.explain.signals import Signal, figures, measured
 from tracemortem.explain.split import split
 from tracemortem.explain.weigh import citations, unexplained, verdicts
 from tracemortem.findings import Placebo
-from tracemortem.incident import Annotation, Diagnosis, Impact, Incident, InputFile, QualityCheck, Spike
+from tracemortem.incident import Annotation, Diagnosis, Impact, Incident, InputFile, QualityCheck
 from tracemortem.progress import stage
 from tracemortem.settings import Settings
 from tracemortem.steps import incident_rows as rows
 from tracemortem.steps import opened
 from tracemortem.steps.annotations import kept, unmatched
 from tracemortem.steps.diagnosis import keep
+from tracemortem.steps.gathered import gathered
 from tracemortem.steps.placebo import tried
 from tracemortem.warehouse import check, header
 from tracemortem.warehouse.build import build
@@ -128,33 +128,14 @@ def _incident(
     beside: Placebo | None,
 ) -> Incident:
     own = {"id": row["incident_id"]}
-    spike = Spike(
-        service=row["service"],
-        status=row["status"],
-        start=row["started_at"],
-        end=row["ended_at"],
-        onset_earliest=row["onset_earliest"],
-        onset_latest=row["onset_latest"],
-        metric=row["metric"],
-        baseline_start=row["baseline_start"],
-        baseline_end=row["baseline_end"],
-        baseline_from=row["baseline_from"],
-        reason=row["reason"],
-        is_given=row["is_given"],
-        has_risen=row["has_risen"],
-        annotation=row["annotation"],
-    )
+    spike = rows.spike(row)
     impact = store.frame("from evidence.impact where incident_id = $id", own).to_dicts()[0]
     recovery = store.frame("from evidence.recovery where incident_id = $id order by all", own)
     worst = store.frame(rows.WORST_MINUTE, own).to_dicts()
     peak = worst[0] if worst else {"minute": None, "p99_s": None}
     of_minutes = store.frame(rows.SIGNALS, {"service": spike.service})
-    courses = read_courses(folders.definitions("explain", "movements.yaml"))
-    moves = compared(courses, of_minutes, spike)
-    # where nothing rose, nobody is to blame for it and nobody suffered
-    seen = shown(store.frame(rows.SEGMENTS, own)) if spike.has_risen else None
-    networks = ranges(store.frame(rows.NETWORKS, own)) if spike.has_risen else None
-    looked = family(measures, moves, seen, networks, values["false_discovery_rate"])
+    found = gathered(store, row["incident_id"], spike, of_minutes, measures, values["false_discovery_rate"])
+    looked, networks = found.family, found.networks
     causes, not_causes = verdicts(hypotheses, looked.signals, recorders)
     causes = sure.of(causes)
     if beside is not None:
@@ -203,10 +184,10 @@ def _incident(
         ),
         decomposition=split(store.frame(rows.LENGTHS, own), values) if spike.has_risen else None,
         placebo=beside,
-        segments=segments(seen, looked.segments, values),
+        segments=segments(found.segments, looked.segments, values),
         tests=looked.tests,
         annotation=annotation,
-        movements=movements(moves, looked.moves, spike, skew_s, values),
+        movements=movements(found.moves, looked.moves, spike, skew_s, values),
         alerts=alerts(
             rules,
             of_minutes,

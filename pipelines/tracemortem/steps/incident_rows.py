@@ -1,5 +1,10 @@
 """The rows that one incident is explained from, as queries over the published tables."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from tracemortem.incident import Spike
+
 WORST_MINUTE = """
     select
         latency.minute,
@@ -71,3 +76,23 @@ SEGMENTS = """
     order by all
 """
 NETWORKS = "from evidence.source where incident_id = $id order by is_ipv4, client_bits"
+
+
+def spike(row: Mapping[str, Any]) -> Spike:
+    """A row of raw.incident, or of raw.quiet, as what detection found."""
+    return Spike(
+        service=row["service"],
+        status=row["status"],
+        start=row["started_at"],
+        end=row["ended_at"],
+        onset_earliest=row["onset_earliest"],
+        onset_latest=row["onset_latest"],
+        metric=row["metric"],
+        baseline_start=row["baseline_start"],
+        baseline_end=row["baseline_end"],
+        baseline_from=row["baseline_from"],
+        reason=row["reason"],
+        is_given=row["is_given"],
+        has_risen=row["has_risen"],
+        annotation=row["annotation"],
+    )
