@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tracemortem.findings import Forecast, Range, WhatIf
-from tracemortem.steps.what_if import ranked, sentence
+from tracemortem.steps.what_if import ranked, sentence, with_cheapest
 
 
 def tried(name, p99_s, *, effort=1, rejected=0, cut=0, elsewhere=0, keeps="yes"):
@@ -22,7 +22,7 @@ def tried(name, p99_s, *, effort=1, rejected=0, cut=0, elsewhere=0, keeps="yes")
 
 
 def cheapest(*rows):
-    return [one.policy for one in ranked(rows, is_quantified=True, why="") if one.is_cheapest]
+    return [one.policy for one in with_cheapest(rows) if one.is_cheapest]
 
 
 BLOCK = tried("block", 0.5, rejected=380)
@@ -53,16 +53,17 @@ def test_what_does_not_surely_keep_the_objective_is_not_the_cheapest(keeps):
 
 def test_ranks_go_by_the_predicted_p99_and_leave_out_what_is_not_available():
     lost = replace(BUY, policy="lost", status="not_available", predicted=None, keeps=None)
-    rows = ranked([BUY, lost, BLOCK], is_quantified=True, why="")
+    rows = with_cheapest([BUY, lost, BLOCK])
     assert [(one.policy, one.rank) for one in rows] == [("buy", 2), ("lost", None), ("block", 1)]
 
 
-def test_a_rough_replay_gives_an_order_and_no_figure():
-    rows = ranked([BUY, BLOCK], is_quantified=False, why="Too rough.")
-    assert [(one.status, one.rank, one.predicted, one.keeps, one.is_cheapest, one.text) for one in rows] == [
-        ("ranked", 2, None, None, False, "Too rough."),
-        ("ranked", 1, None, None, False, "Too rough."),
+def test_an_order_without_figures_goes_by_the_p99s_and_equals_by_their_names():
+    rows = [replace(one, status="ranked", predicted=None, keeps=None) for one in (BUY, BLOCK)]
+    assert [(one.policy, one.rank) for one in ranked(rows, {"buy": 0.9, "block": 0.9})] == [
+        ("buy", 2),
+        ("block", 1),
     ]
+    assert [one.rank for one in ranked(rows, {"buy": 0.9})] == [1, None]
 
 
 def test_who_is_not_answered_is_told_apart_by_why():

@@ -76,6 +76,16 @@ def forecast(world: World, policy: Policy, scene: Scene, doubts: Doubt) -> Forec
     )
 
 
+def p99_s(world: World, policy: Policy, scene: Scene) -> float:
+    """P99 of the incident's requests that are served with the policy in force, in s; nan where none are.
+
+    raises   NotAvailableError where the policy cannot be represented
+
+    One replay and no doubts: what an order of policies takes, which is all that a rough replay is good for.
+    """
+    return _again(world, world.model, policy.actions, scene)["p99_s"]
+
+
 def _again(world: World, model: Model, actions: Sequence[Action], scene: Scene) -> Mapping[str, float]:
     tried = trial(replace(world, model=model), actions, scene)
     return _measured(tried, tried.played()[0], scene)

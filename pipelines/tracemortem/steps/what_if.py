@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed
+from math import isfinite
 from pathlib import Path
 
 from tracemortem import folders
@@ -9,8 +10,9 @@ from tracemortem.errors import SettingError
 from tracemortem.findings import Forecast, WhatIf
 from tracemortem.incident import Incident
 from tracemortem.progress import stage
-from tracemortem.replay.forecast import doubt, forecast
+from tracemortem.replay.forecast import doubt, forecast, p99_s
 from tracemortem.replay.policy import Policy, policies, policy
+from tracemortem.replay.resets import World
 from tracemortem.replay.trial import NotAvailableError, Scene
 from tracemortem.settings import Settings, objective_s
 from tracemortem.steps import answer, opened
@@ -91,6 +93,8 @@ def tried(
     error = replay.during_replayed_s / replay.during_recorded_s - 1
     culprits = tuple(source.cidr for source in incident.sources if source.role == "culprit")
     scene = Scene(found.clients, culprits, values["long_context_tokens"], found.is_size_told)
+    if replay.status != "quantified":
+        return _in_order(found.world, scene, chosen, replay.text, error, target_s)
     doubts = doubt(found.world, max(abs(error), abs(replay.before_replayed_s / replay.before_recorded_s - 1)))
     rows = []
     for one in chosen:
@@ -100,33 +104,30 @@ def tried(
             rows.append(_untold(one, f"Not available: {why}.", error, target_s))
         else:
             rows.append(_told(one, predicted, error, target_s))
-    return ranked(rows, is_quantified=replay.status == "quantified", why=replay.text)
+    return with_cheapest(rows)
 
 
-def ranked(rows: Sequence[WhatIf], *, is_quantified: bool, why: str) -> tuple[WhatIf, ...]:
-    """Ranks by predicted P99 and the cheapest of those that keep the objective; figures where they may be.
-
-    why   there are none, where they may not be
+def with_cheapest(rows: Sequence[WhatIf]) -> tuple[WhatIf, ...]:
+    """Ranks by predicted P99, and the cheapest of those that keep the objective.
 
     Cheapest is first what leaves the fewest people without their whole answer, in whole percents of the
     requests; then the least effort. A setting that turns a third of the clients away is not cheap.
     """
-    order = sorted(
-        (one.predicted.p99_s.value, one.policy) for one in rows if one.predicted and one.predicted.p99_s
-    )
-    place = {name: number for number, (_, name) in enumerate(order, 1)}
     keeping = [
         (_price(one.effort, one.predicted), one.policy)
         for one in rows
         if one.keeps == "yes" and one.predicted
     ]
-    cheapest = min(keeping)[1] if keeping and is_quantified else None
-    return tuple(
-        changed(one, rank=place.get(one.policy), is_cheapest=one.policy == cheapest)
-        if is_quantified or one.predicted is None
-        else changed(one, rank=place.get(one.policy), status="ranked", text=why, keeps=None, predicted=None)
-        for one in rows
-    )
+    cheapest = min(keeping)[1] if keeping else None
+    p99s = {one.policy: one.predicted.p99_s.value for one in rows if one.predicted and one.predicted.p99_s}
+    return ranked([changed(one, is_cheapest=one.policy == cheapest) for one in rows], p99s)
+
+
+def ranked(rows: Sequence[WhatIf], p99s: Mapping[str, float]) -> tuple[WhatIf, ...]:
+    """Ranks by P99, the lowest first; p99s: in s, by policy, of those that have one."""
+    order = sorted((value, name) for name, value in p99s.items())
+    place = {name: number for number, (_, name) in enumerate(order, 1)}
+    return tuple(changed(one, rank=place.get(one.policy)) for one in rows)
 
 
 def sentence(predicted: Forecast) -> str:
@@ -163,6 +164,28 @@ def _read(path: Path) -> Policy:
             why=str(getattr(error, "strerror", None) or error),
             fix="name a file of YAML in UTF-8 that is there and may be read",
         ) from error
+
+
+def _in_order(
+    world: World,
+    scene: Scene,
+    chosen: Sequence[Policy],
+    why: str,
+    error: float,
+    target_s: float | None,
+) -> tuple[WhatIf, ...]:
+    """Policies by rank, without figures: no range is told, so that none of its replays are made."""
+    rows, p99s = [], {}
+    for one in chosen:
+        try:
+            value = p99_s(world, one, scene)
+        except NotAvailableError as lacking:
+            rows.append(_untold(one, f"Not available: {lacking}.", error, target_s))
+        else:
+            rows.append(changed(_untold(one, why, error, target_s), status="ranked"))
+            if isfinite(value):
+                p99s[one.name] = value
+    return ranked(rows, p99s)
 
 
 def _target_s(incident: Incident, values: Mapping[str, float], objective: str | None) -> float | None:
