@@ -94,8 +94,7 @@ def test_where_the_replay_is_rough_there_is_an_order_and_not_one_figure(section)
     rough = {"status": "ranked", "text": "Too rough.", "keeps": None}
     rows = a_policy("chunk", rank=2, **rough), a_policy("block", **rough), ISOLATED
     assert section(*rows).splitlines() == [
-        "Which of these would have left the lower P99, the lowest first; the replay is too rough for "
-        "figures.",
+        "Which of these would have left the lower P99, the lowest first. Too rough.",
         "",
         "1. the policy block",
         "2. the policy chunk",
@@ -105,7 +104,7 @@ def test_where_the_replay_is_rough_there_is_an_order_and_not_one_figure(section)
 def test_where_nothing_could_be_replayed_the_reason_stands_once(section):
     lost = {"status": "not_available", "text": "Not available: no spans.", "rank": None}
     assert section(a_policy("a", **lost), a_policy("b", **lost)) == (
-        "Not available: no spans. What a policy would have done is not told without it."
+        "Not available: no spans. What a policy would have done is not told."
     )
 
 

@@ -7,6 +7,7 @@ from worlds import LIMITS, LONG, served
 
 from tracemortem.findings import Replay
 from tracemortem.incident import Impact, Incident
+from tracemortem.replay.forecast import replays
 from tracemortem.replay.model import Model, calibrated
 from tracemortem.replay.policy import Action, Policy
 from tracemortem.replay.recorded import requests
@@ -17,7 +18,7 @@ from tracemortem.steps.world import Rebuilt
 
 AT = datetime(2026, 3, 11, 2, 17, tzinfo=UTC)
 POLICY = Policy("chunk", "small chunks", 1, (), ())
-VALUES = {"recovered_ratio": 1.25, "long_context_tokens": LONG}
+VALUES = {"recovered_ratio": 1.25, "long_context_tokens": LONG, "policies_replayed_requests": 3e8}
 QUEUE = Policy("queue", "short ones first", 1, (), (Action("own_queue", {"from_tokens": LONG}),))
 BLOCK = Policy("block", "they are refused", 1, (), (Action("block", {}, ("192.0.2.2/32",)),))
 CULPRITS = Policy("culprits", "culprits are refused", 1, (), (Action("block", {}, ("culprits",)),))
@@ -128,3 +129,39 @@ def test_a_policy_that_serves_nobody_has_no_rank(told):
     nobody = Policy("none", "none", 1, (), (Action("block", {}, ("0.0.0.0/0",)),))
     rows, _ = told("ranked", nobody, QUEUE)
     assert [(one.status, one.rank) for one in rows] == [("ranked", None), ("ranked", 1)]
+
+
+def test_what_forecasts_take_is_foretold(told):
+    _, often = told("quantified", QUEUE, BLOCK)
+    # 8 for the queue; 9 where load is kept away: the cache as before; each of 5 calibrations counts as 8
+    assert replays([QUEUE, BLOCK]) == 8 + 9 + 5 * 8
+    assert often == 8 + 9 + 5 * 2
+
+
+def test_of_more_requests_than_are_replayed_ranges_are_not_calculated_and_the_order_is_told(told, flooded):
+    count = len(flooded.world.made.prompt)
+    most = float(count * replays([QUEUE, BLOCK]))
+    rows, _ = told("quantified", QUEUE, BLOCK, policies_replayed_requests=most)
+    assert [one.status for one in rows] == ["quantified"] * 2
+    rows, often = told("quantified", QUEUE, BLOCK, policies_replayed_requests=most - 1)
+    assert [(one.status, one.rank, one.predicted, one.keeps) for one in rows] == [
+        ("ranked", 2, None, None),
+        ("ranked", 1, None, None),
+    ]
+    assert often == 2
+    assert {one.text for one in rows} == {
+        "Ranges are not calculated, and no figure is told without one: policies would take as long as 57 "
+        f"replays of {count:,} requests, and for an incident policies_replayed_requests allows "
+        f"{most - 1:,.0f} replayed requests. what-if tells more of fewer policies (--policy), or with a "
+        "higher number (--set)."
+    }
+
+
+@pytest.mark.parametrize("status", ["quantified", "ranked"])
+def test_where_one_replay_a_policy_is_beyond_it_nothing_is_told_and_nothing_replayed(told, flooded, status):
+    most = float(2 * len(flooded.world.made.prompt))
+    rows, often = told(status, QUEUE, BLOCK, policies_replayed_requests=most)
+    assert ({one.status for one in rows}, often) == ({"ranked"}, 2)
+    rows, often = told(status, QUEUE, BLOCK, policies_replayed_requests=most - 1)
+    assert ({one.status for one in rows}, often) == ({"not_available"}, 0)
+    assert rows[0].text.startswith("Not available: policies would take as long as 2 replays of")

@@ -13,6 +13,8 @@ from tracemortem.replay.recorded import Bools, Floats
 from tracemortem.replay.resets import World, undone
 from tracemortem.replay.trial import Scene, Trial, trial
 
+_PACES = (-NOISE, NOISE)
+_CALIBRATION = 8  # replays that take as long as calibrating once, measured on 100,000 to 400,000 requests
 _KEEP_AWAY = {"own_replicas", "block", "limit", "block_cap", "give_up", "more_replicas", "fallback"}
 
 
@@ -30,13 +32,20 @@ class Doubt:
     error: float
 
 
+def replays(chosen: Sequence[Policy]) -> int:
+    """How many replays of all requests forecasts of these take at most, doubts and their calibrations too."""
+    for_range = jackknife.GROUPS + len(_PACES)
+    each = (1 + for_range + _keeps_away(one) for one in chosen)
+    return jackknife.GROUPS * _CALIBRATION + sum(each)
+
+
 def doubt(world: World, error: float) -> Doubt:
     """The models to ask besides; error: of the replay's fit, where it is worse."""
     made, model = world.made, world.model
     groups = jackknife.group(made.started)
     return Doubt(
         left_out=tuple(calibrated(made, model.limits, used=groups != one) for one in range(jackknife.GROUPS)),
-        paced=tuple(replace(model, slowness=model.slowness * (1 + by)) for by in (-NOISE, NOISE)),
+        paced=tuple(replace(model, slowness=model.slowness * (1 + by)) for by in _PACES),
         error=abs(error),
     )
 
@@ -55,7 +64,7 @@ def forecast(world: World, policy: Policy, scene: Scene, doubts: Doubt) -> Forec
     value = _measured(middle, total_s, scene)
     left_out = [_again(world, model, policy.actions, scene) for model in doubts.left_out]
     others = [_again(world, model, policy.actions, scene) for model in doubts.paced]
-    if _KEEP_AWAY & {action.name for action in policy.actions}:
+    if _keeps_away(policy):
         restored = undone(world, ["cache"], scene.long_tokens)
         others.append(_again(restored, world.model, policy.actions, scene))
     ranges = {
@@ -74,6 +83,10 @@ def forecast(world: World, policy: Policy, scene: Scene, doubts: Doubt) -> Forec
         cut=int((during & middle.cut & ~unanswered & ~elsewhere).sum()),
         requests=int(during.sum()),
     )
+
+
+def _keeps_away(policy: Policy) -> bool:
+    return not _KEEP_AWAY.isdisjoint(action.name for action in policy.actions)
 
 
 def p99_s(world: World, policy: Policy, scene: Scene) -> float:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tracemortem import folders
 from tracemortem.errors import SettingError
-from tracemortem.findings import Forecast, WhatIf
+from tracemortem.findings import Forecast, Replay, WhatIf
 from tracemortem.incident import Incident
 from tracemortem.progress import stage
-from tracemortem.replay.forecast import doubt, forecast, p99_s
+from tracemortem.replay.forecast import doubt, forecast, p99_s, replays
 from tracemortem.replay.policy import Policy, policies, policy
 from tracemortem.replay.resets import World
 from tracemortem.replay.trial import NotAvailableError, Scene
@@ -93,18 +93,15 @@ def tried(
     error = replay.during_replayed_s / replay.during_recorded_s - 1
     culprits = tuple(source.cidr for source in incident.sources if source.role == "culprit")
     scene = Scene(found.clients, culprits, values["long_context_tokens"], found.is_size_told)
-    if replay.status != "quantified":
-        return _in_order(found.world, scene, chosen, replay.text, error, target_s)
-    doubts = doubt(found.world, max(abs(error), abs(replay.before_replayed_s / replay.before_recorded_s - 1)))
-    rows = []
-    for one in chosen:
-        try:
-            predicted = forecast(found.world, one, scene, doubts)
-        except NotAvailableError as why:
-            rows.append(_untold(one, f"Not available: {why}.", error, target_s))
-        else:
-            rows.append(_told(one, predicted, error, target_s))
-    return with_cheapest(rows)
+    status, why = _affordable(replay, len(found.world.made.prompt), chosen, values)
+    if status == "not_available":
+        return tuple(_untold(one, why, error, target_s) for one in chosen)
+    if status == "quantified":
+        errors = error, replay.before_replayed_s / replay.before_recorded_s - 1
+        rows = _with_figures(found.world, scene, chosen, errors, target_s)
+    else:
+        rows = _in_order(found.world, scene, chosen, why, error, target_s)
+    return rows
 
 
 def with_cheapest(rows: Sequence[WhatIf]) -> tuple[WhatIf, ...]:
@@ -164,6 +161,51 @@ def _read(path: Path) -> Policy:
             why=str(getattr(error, "strerror", None) or error),
             fix="name a file of YAML in UTF-8 that is there and may be read",
         ) from error
+
+
+def _affordable(
+    replay: Replay, count: int, chosen: Sequence[Policy], values: Mapping[str, float]
+) -> tuple[str, str]:
+    """What may be told of policies, quantified, ranked or not_available, and why no more.
+
+    It is what the replay is good for, and of so many requests what policies_replayed_requests allows: by
+    counts alone and by no clock, as the same input must be told the same on any machine.
+    """
+    most = values["policies_replayed_requests"]
+    if count * len(chosen) > most:
+        return "not_available", f"Not available: {_beyond(count, len(chosen), most)}"
+    if replay.status == "quantified" and count * replays(chosen) > most:
+        why = "Ranges are not calculated, and no figure is told without one"
+        return "ranked", f"{why}: {_beyond(count, replays(chosen), most)}"
+    return replay.status, replay.text
+
+
+def _beyond(count: int, times: int, most: float) -> str:
+    return (
+        f"policies would take as long as {times:,} replays of {count:,} requests, and for an incident "
+        f"policies_replayed_requests allows {most:,.0f} replayed requests. what-if tells more of fewer "
+        "policies (--policy), or with a higher number (--set)."
+    )
+
+
+def _with_figures(
+    world: World,
+    scene: Scene,
+    chosen: Sequence[Policy],
+    errors: tuple[float, float],
+    target_s: float | None,
+) -> tuple[WhatIf, ...]:
+    """Policies with ranges; errors: relative, of the replayed P99s of the incident and of the baseline."""
+    doubts = doubt(world, max(map(abs, errors)))
+    rows = []
+    for one in chosen:
+        try:
+            predicted = forecast(world, one, scene, doubts)
+        except NotAvailableError as why:
+            rows.append(_untold(one, f"Not available: {why}.", errors[0], target_s))
+        else:
+            rows.append(_told(one, predicted, errors[0], target_s))
+    return with_cheapest(rows)
 
 
 def _in_order(
