@@ -125,6 +125,23 @@ def test_a_faulty_policy_is_named_with_its_file(said, tmp_path):
     ]
 
 
+def test_two_policies_of_one_name_are_not_mixed_up(said, tmp_path):
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text(OWN)
+    second.write_text(OWN.replace("20}", "40}"))
+    code, out, err = said("--policy", first, "--policy", second)
+    assert (code, out) == (cli.USERS_TO_FIX, "")
+    assert err.splitlines() == [
+        "tracemortem: two policies are called 'night_limit'",
+        f"  where  --policy {first} --policy {second}",
+        "  why    ranks and figures are told by a policy's name, and these would be mixed up",
+        "  fix    write another name after policy: in one of them, or give it once",
+    ]
+    second.write_text(OWN.replace("night_limit", "day_limit"))
+    code, out, _ = said("--policy", first, "--policy", second, "--json")
+    assert [row["policy"] for row in json.loads(out)["what_if"]] == ["night_limit", "day_limit"]
+
+
 def test_a_file_that_no_run_wrote_is_said_so(said, tmp_path):
     assert said(db=tmp_path / "none.duckdb")[::2] == (
         cli.USERS_TO_FIX,

@@ -42,10 +42,10 @@ def asked_for(settings: Settings, incident_id: str, own: Sequence[str], *, as_js
     """What policies would have done about an incident of a published file, as text for people or programs.
 
     own      files of policies, tried instead of the product's
-    raises   SettingError if the file has no such incident or a policy cannot be read, DefinitionError for a
-             faulty policy, WarehouseError if the file cannot be read
+    raises   SettingError if the file has no such incident, a policy cannot be read or two have one name,
+             DefinitionError for a faulty policy, WarehouseError if the file cannot be read
     """
-    chosen = tuple(_read(Path(one)) for one in own) or policies(_FOLDER)
+    chosen = _own(own) or policies(_FOLDER)
     with Published(settings.published()) as asked, stage("policies"):
         incidents = {one.id: one for one in kept(asked).incidents}
         if incident_id not in incidents:
@@ -149,6 +149,21 @@ def sentence(predicted: Forecast) -> str:
 
 
 _FOLDER = folders.definitions("replay", "policies")
+
+
+def _own(files: Sequence[str]) -> tuple[Policy, ...]:
+    found: dict[str, tuple[str, Policy]] = {}
+    for file in files:
+        one = _read(Path(file))
+        if one.name in found:
+            raise SettingError(
+                f"two policies are called {one.name!r}",
+                where=f"--policy {found[one.name][0]} --policy {file}",
+                why="ranks and figures are told by a policy's name, and these would be mixed up",
+                fix="write another name after policy: in one of them, or give it once",
+            )
+        found[one.name] = file, one
+    return tuple(one for _, one in found.values())
 
 
 def _read(path: Path) -> Policy:
