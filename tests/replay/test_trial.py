@@ -161,6 +161,14 @@ def test_a_limit_is_by_the_minute_and_the_first_pass():
     assert told(there, act("limit", who=("192.0.2.1/32",), per_minute=2)) == [1.5, 1.5, None, 1.5, 1.5]
 
 
+def test_a_limit_counts_only_those_whom_nothing_before_it_refused():
+    there = world([0.0, 1.0, 2.0, 3.0], [1000] * 4, client=[1, 1, 0, 0], replicas=4, replica=[0, 1, 2, 3])
+    blocked, limited = act("block", who=("198.51.100.9/32",)), act("limit", who=("0.0.0.0/0",), per_minute=2)
+    assert told(there, blocked, limited) == [None, None, 1.5, 1.5]
+    twice = act("limit", who=("198.51.100.9/32",), per_minute=1)
+    assert told(there, twice, limited) == [1.5, None, 1.5, None]
+
+
 def test_a_limit_may_be_what_was_usual():
     there = world([1.0, 5.0, 61.0, 121.0, 125.0, 130.0], [5000] * 6, since=120.0)
     # three in the two minutes before: one and a half a minute, so two may pass

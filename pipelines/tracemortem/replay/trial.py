@@ -200,13 +200,16 @@ def _more_replicas(found: Trial, action: Action, _: Scene) -> Trial:
 
 
 def _limit(found: Trial, action: Action, scene: Scene) -> Trial:
-    """The first so many of a minute pass."""
+    """The first so many of a minute pass, of those whom nothing before in the policy has refused.
+
+    What is usual is counted as recorded: that the same policy refuses some of them makes nobody's usual less.
+    """
     made, theirs = found.world.made, _theirs(found, action, scene)
     allowed = action.numbers["per_minute"]
     if math.isnan(allowed):
         minutes = np.unique(made.started[made.is_before] // 60)
         allowed = action.numbers["times"] * (theirs & made.is_before).sum() / max(len(minutes), 1)
-    own = np.flatnonzero(theirs)
+    own = np.flatnonzero(theirs & ~found.refused)
     own = own[np.argsort(made.started[own], kind="stable")]
     minute = made.started[own] // 60
     place = np.arange(len(own)) - np.searchsorted(minute, minute, side="left")
