@@ -52,8 +52,8 @@ class NotCause:
 class Source:
     """An address range. role: culprit or victim. collateral: share of its requests that are innocent.
 
-    q               probability by chance of what a culprit sent, adjusted for everything that was looked at
-    usual_requests  how many requests it would have sent meanwhile at its baseline rate; None for victims
+    q                 probability by chance of what a culprit sent, adjusted for everything looked at
+    usual_per_minute  requests a minute that a culprit sent in the baseline
     """
 
     cidr: str
@@ -64,7 +64,7 @@ class Source:
     collateral: float | None
     text: str
     q: float | None = None
-    usual_requests: float | None = None
+    usual_per_minute: float | None = None
 
 
 @dataclass(frozen=True)

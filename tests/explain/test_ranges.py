@@ -58,7 +58,7 @@ def named(
 ) -> tuple[Source, ...]:
     """Culprits and victims, where so many other things were looked at and none found."""
     found = ranges(frame)
-    return sources(found, adjusted([*found.p_values, *[1.0] * beside]), causes, settings)
+    return sources(found, adjusted([*found.p_values, *[1.0] * beside]), causes, settings, 30.0)
 
 
 def culprits(frame: pl.DataFrame, causes: tuple[Cause, ...] = SURGE) -> list[str]:
@@ -75,8 +75,10 @@ def test_ranges_that_sent_more_than_their_rate_explains_are_culprits():
 
 
 def test_a_culprit_states_its_share_and_the_innocent_requests_within():
-    frame = clients(network("203.0.113.0/24", 160, 120), network("192.0.2.0/24", 512, 32, 32.0))
-    culprit = named(frame, SURGE, SETTINGS)[0]
+    frame = clients(network("203.0.113.0/24", 160, 120, usual=90.0), network("192.0.2.0/24", 512, 32, 32.0))
+    culprit, *victims = named(frame, SURGE, SETTINGS)
+    assert culprit.usual_per_minute == 3.0  # over 30 minutes
+    assert [one.usual_per_minute for one in victims if one.role == "victim"] == [None] * len(victims)
     assert (culprit.share_of_excess, culprit.collateral, culprit.tokens) == (1.0, 0.25, 1_000_000)
 
 

@@ -78,7 +78,7 @@ def test_of_many_damaged_files_none_is_lost_and_none_takes_long(cases: int):
     importlib.util.find_spec("atheris") is None, reason="atheris has no build for this machine"
 )
 @pytest.mark.parametrize(
-    "runs", [pytest.param(300, marks=pytest.mark.slow), pytest.param(20_000, marks=pytest.mark.soak)]
+    "runs", [pytest.param(500, marks=pytest.mark.slow), pytest.param(20_000, marks=pytest.mark.soak)]
 )
 def test_no_file_grown_towards_code_that_none_reached_is_lost(runs: int, tmp_path: Path):
     done = subprocess.run(

@@ -1,5 +1,6 @@
 """What is offered to be applied, and where nothing is."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -15,47 +16,48 @@ def alert(rule: str, status: str = "fired", promql: str | None = "up > 1") -> Al
 
 @pytest.fixture
 def culprits(told):
-    """The culprit ranges of the made-up incident, with what they usually send in its 29 minutes."""
+    """The culprit ranges of the made-up incident, with what they usually send a minute."""
     sources = [one for one in told.diagnosis.incidents[0].sources if one.role == "culprit"]
-    return [replace(one, usual_requests=usual) for one, usual in zip(sources, (0.0, 87.5, 29.0), strict=True)]
+    return [replace(one, usual_per_minute=usual) for one, usual in zip(sources, (0.0, 3.0, 1.2), strict=True)]
 
 
-def test_the_limit_is_what_the_busiest_range_usually_sends_a_minute(culprits):
-    text = rate_limit(culprits, 29.0)
-    assert "rate=4r/m;" in text
-    assert [line.split()[0] for line in text.splitlines() if line.startswith("    ")][1:] == [
-        one.cidr for one in culprits
-    ]
+def test_the_limit_is_what_the_ranges_together_usually_send_a_minute(culprits):
+    text = rate_limit(culprits, "culprits")
+    assert "rate=5r/m;" in text
+    assert re.findall(r"^    (\S+) culprit;$", text, re.MULTILINE) == [one.cidr for one in culprits]
 
 
 def test_ranges_that_usually_send_nothing_may_send_one_request_a_minute(culprits):
-    assert "rate=1r/m;" in rate_limit([replace(one, usual_requests=0.0) for one in culprits], 29.0)
+    assert "rate=1r/m;" in rate_limit([replace(one, usual_per_minute=0.0) for one in culprits], "culprits")
 
 
-def test_without_a_range_or_its_usual_rate_or_a_duration_there_is_no_limit(culprits):
-    unknown = [replace(one, usual_requests=None) for one in culprits]
-    assert [rate_limit([], 29.0), rate_limit(unknown, 29.0), rate_limit(culprits, 0.0)] == [""] * 3
+def test_without_a_range_or_where_a_usual_rate_is_not_known_there_is_no_limit(culprits):
+    unknown = [*culprits[:2], replace(culprits[2], usual_per_minute=None)]
+    assert [rate_limit([], "culprits"), rate_limit(unknown, "culprits")] == ["", ""]
 
 
-def test_an_incident_without_an_end_has_lasted_until_the_recording_ends(told, culprits):
-    incident = replace(told.diagnosis.incidents[0], sources=culprits)
-    whole = remedies(incident, None)["rate_limit"]
-    assert remedies(replace(incident, end=None), incident.end)["rate_limit"] == whole != ""
-    assert remedies(replace(incident, end=None), None)["rate_limit"] == ""
+def test_names_are_the_incident_s_whatever_a_service_is_called(told, culprits):
+    hostile = 'x"; }\n{{ $labels }}' + "y" * 200
+    incident = replace(told.diagnosis.incidents[0], id=hostile, sources=culprits, alerts=(alert("rise"),))
+    found = remedies(incident)
+    assert set(re.findall(r"\$(\w+)", found["rate_limit"])) == {"culprits_x_labels_" + "y" * 71}
+    assert yaml.safe_load(found["alert_rules"])["groups"][0]["name"] == "x_labels_" + "y" * 71
 
 
 def test_rules_that_would_have_fired_and_have_a_query_are_offered(told):
-    offered = alert_rules([alert("hit_ratio_drop"), alert("quiet", "silent"), alert("unknown", promql=None)])
+    offered = alert_rules(
+        [alert("hit_ratio_drop"), alert("quiet", "silent"), alert("unknown", promql=None)], "night"
+    )
     assert yaml.safe_load(offered) == {
         "groups": [
             {
-                "name": "llm_serving",
+                "name": "night",
                 "rules": [
                     {
                         "alert": "HitRatioDrop",
                         "expr": "up > 1",
                         "for": "5m",
-                        "annotations": {"summary": "hit_ratio_drop above 1, for 5 min"},
+                        "annotations": {"summary": "as in night: hit_ratio_drop above 1, for 5 min"},
                     }
                 ],
             }
@@ -64,4 +66,4 @@ def test_rules_that_would_have_fired_and_have_a_query_are_offered(told):
 
 
 def test_without_a_rule_that_fired_there_is_no_file():
-    assert alert_rules([alert("quiet", "silent")]) == ""
+    assert alert_rules([alert("quiet", "silent")], "night") == ""

@@ -90,13 +90,18 @@ def ranges(frame: pl.DataFrame) -> Ranges:
 
 
 def sources(
-    found: Ranges, q_values: Sequence[float], causes: tuple[Cause, ...], settings: Mapping[str, float]
+    found: Ranges,
+    q_values: Sequence[float],
+    causes: tuple[Cause, ...],
+    settings: Mapping[str, float],
+    minutes: float,
 ) -> tuple[Source, ...]:
     """The culprit ranges of an incident's first cause that has any, then the networks that suffered most.
 
     q_values  the p-values of the ranges, adjusted for everything that was looked at
     settings  culprit_share, culprit_sigmas, culprit_lift, culprit_rise, void_share, false_discovery_rate
               (thresholds.yaml)
+    minutes   that the incident lasted, as far as was recorded: what its expected counts are over
     returns   culprits by what they sent, then victims by slow requests; nothing if one network hides all
 
     Culprits are the fewest prefixes that hold the guilty clients and spare the innocent ones. Each sent more
@@ -116,7 +121,7 @@ def sources(
             return tuple(_victims(found.clients))
         left = iter(q_values)
         tested = {one: list(zip(own, left, strict=False)) for one, own in found.found.items()}
-        culprits, rest = _culprits(found.settled[load], load, tested[load], settings)
+        culprits, rest = _culprits(found.settled[load], load, tested[load], settings, minutes)
     return (*culprits, *_victims(rest))
 
 
@@ -156,6 +161,7 @@ def _culprits(
     load: _Load,
     tested: Sequence[tuple[_Range, float]],
     settings: Mapping[str, float],
+    minutes: float,
 ) -> tuple[list[Source], pl.DataFrame]:
     """The culprit ranges, heaviest first, and the clients outside them. tested: each range with its q."""
     usual, excess = frame[load.expected].sum(), _excess(frame, load)
@@ -191,7 +197,7 @@ def _culprits(
                         f"{expected:,.0f}: {100 * share:.0f} % of the whole excess"
                     ),
                     q=q,
-                    usual_requests=usual_requests,
+                    usual_per_minute=usual_requests / minutes,
                 )
             )
             rest = rest.filter(~one.is_within)

@@ -141,7 +141,7 @@ def _chapter(
             "rows": {name: _shown(rows_of(book.rows, name, incident)) for name in section.frames},
             "signals": digest(drawn, incident) if drawn and incident else (),
             "sub": Markdown("#" * (level + 1)),
-            "remedies": remedies(incident, book.diagnosis.window_to) if incident else {},
+            "remedies": remedies(incident) if incident else {},
         }
         text = rendered(book.templates, section.template, context)
         if text:

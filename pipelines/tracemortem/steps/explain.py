@@ -136,6 +136,8 @@ def _incident(
     of_minutes = store.frame(rows.SIGNALS, {"service": spike.service})
     found = gathered(store, row["incident_id"], spike, of_minutes, measures, values["false_discovery_rate"])
     looked, networks = found.family, found.networks
+    lasted = (spike.end or row["recording_end"]) - spike.start
+    minutes = max(1.0, lasted.total_seconds() / 60)  # a request belongs to a whole minute
     causes, not_causes = verdicts(hypotheses, looked.signals, recorders)
     causes = sure.of(causes)
     if beside is not None:
@@ -170,7 +172,7 @@ def _incident(
         ),
         causes=causes,
         not_causes=not_causes,
-        sources=sources(networks, looked.ranges, causes, values) if networks is not None else (),
+        sources=sources(networks, looked.ranges, causes, values, minutes) if networks is not None else (),
         timeline=timeline(
             spike,
             peak["minute"],
