@@ -133,6 +133,7 @@ def _chapter(
     book: _Book, group: Iterable[Section], incident: Incident | None, *, level: int
 ) -> Iterator[Part]:
     """The sections that have something to say."""
+    offered = remedies(incident) if incident else {}
     for section in group:
         drawn = course(section.chart, incident, book.rows) if section.chart and incident else None
         context = {
@@ -141,7 +142,7 @@ def _chapter(
             "rows": {name: _shown(rows_of(book.rows, name, incident)) for name in section.frames},
             "signals": digest(drawn, incident) if drawn and incident else (),
             "sub": Markdown("#" * (level + 1)),
-            "remedies": remedies(incident) if incident else {},
+            "remedies": offered,
         }
         text = rendered(book.templates, section.template, context)
         if text:
