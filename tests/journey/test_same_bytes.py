@@ -19,7 +19,7 @@ from tracemortem.steps import opened
 from tracemortem.warehouse.store import Store
 
 threads, *given = sys.argv[1:]
-opened.store = lambda settings: Store(settings.published(), threads=int(threads))
+opened.store = lambda settings, **_: Store(settings.published(), threads=int(threads))
 sys.exit(cli.main(["postmortem", *given, "--out", "out", "--quiet"]))
 """
 # The night again, as programs tell it that write the time of their machine and leave out zone, year or both.

@@ -19,8 +19,8 @@ def test_the_rows_of_a_block_are_let_go_before_the_file_ends(
     handed: list[weakref.ref[pa.Table]] = []
     to_arrow = pl.DataFrame.to_arrow
 
-    def watched(frame: pl.DataFrame) -> pa.Table:
-        table = to_arrow(frame)
+    def watched(frame: pl.DataFrame, **as_asked: pl.CompatLevel) -> pa.Table:
+        table = to_arrow(frame, **as_asked)
         handed.append(weakref.ref(table))
         return table
 

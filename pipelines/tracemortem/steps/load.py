@@ -32,7 +32,8 @@ def load(settings: Settings) -> float:
              WarehouseError if the file is in use
     """
     found = found_files(settings)
-    with opened.store(settings) as store:
+    # blocks are too small to be shared out: two threads took 1.3 times the CPU time, and no less time
+    with opened.store(settings, threads=1) as store:
         store.begin_run(
             started_at=opened.now(),
             product_version=__version__,

@@ -15,9 +15,9 @@ from tracemortem.warehouse.store import Store
 _THRESHOLDS = Path(__file__).parent.parent / "thresholds.yaml"
 
 
-def store(settings: Settings) -> Store:
-    """The store behind the DuckDB file of these settings."""
-    return Store(settings.published())
+def store(settings: Settings, *, threads: int | None = None) -> Store:
+    """The store behind the DuckDB file of these settings. threads: as Store takes them."""
+    return Store(settings.published(), threads=threads)
 
 
 def thresholds(settings: Settings) -> Mapping[str, Threshold]:

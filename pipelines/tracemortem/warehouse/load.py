@@ -128,7 +128,7 @@ def insert(
     raises   ValueError naming the first column that is missing, too many or of another type
     """
     # A relation, not a view: a transaction keeps the rows behind each view it made, dropped or not
-    incoming = con.from_arrow(frame.to_arrow())
+    incoming = con.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.newest()))
     types = {name: str(kind) for name, kind in zip(incoming.columns, incoming.types, strict=True)}
     if file_id is not None:
         types["file_id"] = "UINTEGER"
