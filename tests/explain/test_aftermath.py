@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tracemortem.explain.aftermath import mitigations, timeline
+from tracemortem.explain.aftermath import mitigations, timeline, without_change
 from tracemortem.incident import Evidence, Spike, TimelineEntry
 
 START = datetime(2026, 4, 24, 2, 17, tzinfo=UTC)
@@ -229,3 +229,21 @@ def test_of_a_window_that_was_given_the_edges_are_not_said_to_be_measured():
         TimelineEntry(START, None, "requests", "start of the window that was given"),
         TimelineEntry(END, None, "requests", "end of the window that was given"),
     )
+
+
+@pytest.mark.parametrize(
+    ("engines_s", "cache_too_s", "recorded_s", "so"),
+    [
+        (3.0, 3.1, 1.2, "the service itself that recovered"),
+        (1.3, 1.3, 1.2, "too near to the usual"),
+        (1.0, 3.0, 1.2, "what prompts find in the cache that changed"),
+        (1.0, 1.1, 1.0, "the requests that changed: some left, or were kept out"),
+        (1.0, 1.3, 1.0, "the requests that changed, or what they found in the cache"),
+        (3.0, 3.1, 2.0, "not back to what is usual"),
+    ],
+)
+def test_a_replay_of_what_came_afterwards_tells_what_changed(engines_s, cache_too_s, recorded_s, so):
+    engines, cache_too = without_change(engines_s, cache_too_s, recorded_s, usual_s=1.25, error=0.1)
+    assert (engines.value, cache_too.value) == (engines_s, cache_too_s)
+    assert f"{recorded_s:g} s were recorded" in engines.text
+    assert so in cache_too.text

@@ -255,7 +255,7 @@ def the_rows() -> dict[str, pl.DataFrame]:
         ).with_columns(incident),
         "replay_course": pl.DataFrame(
             schema={"incident_id": pl.String, "minute": pl.Datetime("us", "UTC")}
-            | dict.fromkeys(("recorded_p99_s", "replayed_p99_s"), pl.Float64)
+            | dict.fromkeys(("recorded_p99_s", "replayed_p99_s", "unchanged_p99_s"), pl.Float64)
         ),
         "cache_course": pl.DataFrame({"minute": minute, "hit_ratio": hits})
         .with_columns(incident)

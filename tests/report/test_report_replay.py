@@ -44,12 +44,20 @@ def the_section(page):
 
 
 def test_recorded_and_replayed_are_drawn_in_one_panel(made):
-    minutes = [(datetime(2026, 3, 11, 2, at, tzinfo=UTC), 3.0 + at, 3.5 + at) for at in (16, 17, 18)]
+    minutes = [(datetime(2026, 3, 11, 2, at, tzinfo=UTC), 3.0 + at, 3.5 + at, None) for at in (16, 17, 18)]
     section = the_section(made(REPLAY, minutes)[1])
     assert "P99 by minute, as recorded and as replayed" in section
     assert section.count('<path class="line line-') == 2
     assert "— recorded" in section
     assert "— replayed" in section
+
+
+def test_after_the_incident_what_would_have_been_is_drawn_beside_what_was(made):
+    minutes = [(datetime(2026, 3, 11, 2, at, tzinfo=UTC), 3.0 + at, 3.5 + at, None) for at in (16, 17, 18)]
+    after = [(datetime(2026, 3, 11, 2, at, tzinfo=UTC), 1.0, None, 3.0) for at in (52, 53, 54)]
+    section = the_section(made(REPLAY, [*minutes, *after])[1])
+    assert section.count('<path class="line line-') == 3
+    assert "— replayed as if nothing had been mended" in section
 
 
 def test_without_replayed_minutes_nothing_is_drawn(made):

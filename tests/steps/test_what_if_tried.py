@@ -51,7 +51,8 @@ def flooded():
     made = requests(served(is_long=lambda at, chance: chance < (at > 1200) * 0.12, a_second=4.0))
     world = World(calibrated(made, LIMITS), made, made.rest)
     clients = ("192.0.2.1", "192.0.2.2")
-    return Rebuilt(world, clients, 0.0, 1.0, "recorded", is_size_told=True, inferred=None)
+    replicas = ("engine-0", "engine-1")
+    return Rebuilt(world, clients, replicas, 0.0, 1.0, "recorded", is_size_told=True, inferred=None)
 
 
 @pytest.fixture

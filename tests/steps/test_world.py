@@ -9,7 +9,7 @@ from worlds import LIMITS, served
 
 from tracemortem.incident import Impact, Incident
 from tracemortem.replay.recorded import requests
-from tracemortem.steps.world import Missing, rebuilt
+from tracemortem.steps.world import Missing, afterwards, rebuilt
 
 AT = datetime(2026, 3, 11, 2, 17, tzinfo=UTC)
 INCIDENT = Incident(
@@ -103,3 +103,44 @@ def test_memory_whose_size_its_use_tells_too_roughly_is_one_too():
     found = rebuilt(Tables(frame, engine(fullest=0.97), use(frame)), INCIDENT, VALUES)
     assert isinstance(found, Missing)
     assert "from its use it is " in found.why
+
+
+def going_on(**changes):
+    """The incident's requests of `known`, and ten minutes after it, part of them at an engine that is new."""
+    during = known(**changes).filter(pl.col("phase") == "during")
+    after = known(seed=8, **changes).filter(pl.col("started_s") < 600)
+    is_new = pl.col("started_s") >= 300
+    return during, after.with_columns(
+        pl.col("arrival_s", "started_s") + 2400,
+        phase=pl.lit("after"),
+        replica=pl.when(is_new).then(pl.lit("another")).otherwise("replica"),
+    )
+
+
+def test_the_minutes_after_the_incident_have_the_engines_of_it_and_new_ones_behind_them():
+    found = rebuilt(Tables(known(), engine()), INCIDENT, VALUES)
+    during, after = going_on()
+    made, is_after = afterwards(Tables(pl.concat([known(), after]), engine()), INCIDENT, found, VALUES)
+    assert found.replicas == ("engine-0", "engine-1")
+    assert (is_after.sum(), (~is_after).sum()) == (after.height, during.height)
+    assert made.is_during.tolist() == (~is_after).tolist()
+    names = np.array([*found.replicas, "another"])[made.replica]
+    assert set(names[is_after & (made.started >= 2700)]) == {"another"}
+    assert set(names[made.started < 2700]) == set(found.replicas)
+    first = np.flatnonzero(is_after)[0]
+    assert made.started[first] == after.sort("arrival_s")["started_s"][0]
+
+
+def test_minutes_of_which_too_little_is_known_or_that_are_not_there_tell_nothing():
+    found = rebuilt(Tables(known(), engine()), INCIDENT, VALUES)
+    _, after = going_on()
+    unknown = after.with_columns(is_known=pl.col("started_s") >= 2520)
+    assert afterwards(Tables(pl.concat([known(), unknown]), engine()), INCIDENT, found, VALUES) is None
+    assert afterwards(Tables(known(), engine()), INCIDENT, found, VALUES) is None
+
+
+def test_what_a_cache_by_hashes_would_have_held_afterwards_is_not_told():
+    frame = known(hashes=True, cached=False)
+    found = rebuilt(Tables(frame, engine(blocks=5000.0)), INCIDENT, VALUES)
+    _, after = going_on(hashes=True, cached=False)
+    assert afterwards(Tables(pl.concat([frame, after]), engine()), INCIDENT, found, VALUES) is None

@@ -54,6 +54,57 @@ def mitigations(
     return tuple(found)
 
 
+def without_change(
+    engines_s: float, cache_too_s: float, recorded_s: float, *, usual_s: float, error: float
+) -> tuple[Evidence, Evidence]:
+    """What a replay says of the requests after an incident, had the service stayed as it was in it.
+
+    engines_s    their P99 in seconds with engines, replicas and the way to them as in the incident
+    cache_too_s  the same where prompts also find as little in the cache; recorded_s: as it was recorded
+    usual_s      up to which a P99 is as usual
+    error        of the replay, relative
+
+    Where it would have been as usual all the same, it is the requests that changed: the traffic left, or it
+    was kept out. Which of these, the replay cannot tell; nor whether a cache was mended, or left in peace.
+    """
+
+    def is_surely(p99_s: float, sign: int) -> bool:
+        return sign * p99_s * (1 - sign * error) > sign * usual_s
+
+    if recorded_s > usual_s:
+        so = "it was not back to what is usual"
+    elif is_surely(engines_s, 1):
+        so = "so it is the service itself that recovered"
+    elif not is_surely(engines_s, -1):
+        so = "which is too near to the usual to tell whether service or requests changed"
+    elif is_surely(cache_too_s, 1):
+        so = "so it is what prompts find in the cache that changed: it was mended, or who evicted it was gone"
+    elif is_surely(cache_too_s, -1):
+        so = "so it is the requests that changed: some left, or were kept out"
+    else:
+        so = "so it is the requests that changed, or what they found in the cache"
+    return (
+        Evidence(
+            "replay.unchanged_p99_s",
+            "P99 of the requests after the end, replayed with engines, replicas and the way to them as in "
+            f"the incident: {figure(engines_s, 's')} where {figure(recorded_s, 's')} were recorded",
+            engines_s,
+            None,
+            "s",
+            "",
+        ),
+        Evidence(
+            "replay.unchanged_cache_p99_s",
+            "the same, and as little of prompts as long found in the cache: "
+            f"{figure(cache_too_s, 's')}; {so}",
+            cache_too_s,
+            None,
+            "s",
+            "",
+        ),
+    )
+
+
 def timeline(
     spike: Spike,
     peak_minute: datetime | None,

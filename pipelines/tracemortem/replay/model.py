@@ -9,7 +9,7 @@ from tracemortem.replay.law import Exposure, exposure, fitted
 from tracemortem.replay.recorded import Bools, Floats, Ints, Requests
 
 _PASSES = 2  # of fits, each of which corrects the one before
-_BIN_S = 300.0  # of the speed index
+BIN_S = 300.0  # of the speed index
 _ENOUGH = 20  # requests that a speed is told from
 NOISE = 0.06  # what the speed index of a sound engine strays by, on real runs
 _LONG_AGO = -1e18
@@ -77,7 +77,7 @@ class Model:
         order = made.arrival if order is None else order
         patience = np.full(len(order), np.inf) if patience is None else patience
         times = np.full((len(made.prompt), 3), np.nan)
-        slow_from = np.concatenate(([_LONG_AGO], np.arange(1, self.slowness.shape[1]) * _BIN_S))
+        slow_from = np.concatenate(([_LONG_AGO], np.arange(1, self.slowness.shape[1]) * BIN_S))
         for number in range(made.replicas):
             own = np.flatnonzero(made.replica == number)
             own = own[np.argsort(made.arrival[own], kind="stable")]
@@ -129,7 +129,7 @@ class _Cells:
     """
 
     def __init__(self, made: Requests, met: Exposure, used: Bools) -> None:
-        number = np.maximum((made.first + made.last) / 2 // _BIN_S, 0).astype(np.int64)
+        number = np.maximum((made.first + made.last) / 2 // BIN_S, 0).astype(np.int64)
         self._shape = made.replicas, int(number.max()) + 1
         self._met, self._used = met, used & (met.decode_s > 0)
         self._is_before = made.is_before

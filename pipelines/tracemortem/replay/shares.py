@@ -11,7 +11,7 @@ from tracemortem.findings import Reset
 from tracemortem.replay.recorded import Floats, Requests
 from tracemortem.replay.resets import World, undone
 
-_QUANTILE = 0.99
+QUANTILE = 0.99
 _REPLICATES = 200
 _SEED = 1995  # the same input must give the same interval
 _MINUTE_S = 60.0
@@ -137,4 +137,4 @@ def _again(blocks: Sequence[Floats], picked: np.ndarray) -> float:
 
 def _p99(values: Floats) -> float:
     """Where a request fits into no engine, its latency is unknown and not counted."""
-    return float(np.nanquantile(values, _QUANTILE))
+    return float(np.nanquantile(values, QUANTILE))

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace as changed
 
+import numpy as np
 import polars as pl
 
+from tracemortem.explain.aftermath import without_change
 from tracemortem.explain.undoing import reweighed, with_shares
 from tracemortem.findings import Replay
 from tracemortem.incident import Incident
@@ -14,11 +16,12 @@ from tracemortem.replay.memory import Capacity
 from tracemortem.replay.prefixes import hits
 from tracemortem.replay.recorded import Floats
 from tracemortem.replay.resets import RESETS
-from tracemortem.replay.shares import fit, joint, shares, verdict
+from tracemortem.replay.shares import QUANTILE, fit, joint, shares, verdict
+from tracemortem.replay.unchanged import unchanged
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
 from tracemortem.steps.diagnosis import keep, kept
-from tracemortem.steps.world import Missing, Rebuilt, rebuilt
+from tracemortem.steps.world import Missing, Rebuilt, afterwards, rebuilt
 from tracemortem.warehouse.store import Store
 
 
@@ -41,7 +44,7 @@ def replay(settings: Settings) -> int:
 
 _COURSE: dict[str, pl.DataType | type[pl.DataType]] = {
     "incident_id": pl.String, "minute": pl.Datetime("us", "UTC"), "requests": pl.Int64,
-    "recorded_p99_s": pl.Float64, "replayed_p99_s": pl.Float64,
+    "recorded_p99_s": pl.Float64, "replayed_p99_s": pl.Float64, "unchanged_p99_s": pl.Float64,
 }  # fmt: skip
 
 
@@ -54,9 +57,36 @@ def _replayed(store: Store, incident: Incident, values: Mapping[str, float]) -> 
     if isinstance(found, Missing):
         return changed(incident, replay=_not_available(found.why, found.coverage)), nothing
     total_s = found.world.total_s()
-    minutes = course(found.world.made, total_s, found.origin_s)
-    minutes = minutes.select(pl.lit(incident.id).alias("incident_id"), pl.all())
-    return _explained(incident, found, total_s, values), minutes
+    explained = _explained(incident, found, total_s, values)
+    explained, later = _mended(store, explained, found, values)
+    minutes = [course(found.world.made, total_s, found.origin_s), *later]
+    rows = pl.concat([nothing, *minutes], how="diagonal").with_columns(incident_id=pl.lit(incident.id))
+    return explained, rows
+
+
+def _mended(
+    store: Store, incident: Incident, found: Rebuilt, values: Mapping[str, float]
+) -> tuple[Incident, list[pl.DataFrame]]:
+    """The incident with what who came after it would have met had nobody mended it, and that by minute."""
+    is_quantified = incident.replay is not None and incident.replay.status == "quantified"
+    if not is_quantified or not incident.mitigation or incident.baseline is None:
+        return incident, []
+    later = afterwards(store, incident, found, values)
+    if later is None:
+        return incident, []
+    made, is_after = later
+    engines_s = unchanged(found.world, made, keeps_cache=True)[is_after]
+    cache_too_s = unchanged(found.world, made, keeps_cache=False)[is_after]
+    facts = without_change(
+        float(np.nanquantile(engines_s, QUANTILE)),
+        float(np.nanquantile(cache_too_s, QUANTILE)),
+        float(np.quantile(made.total[is_after], QUANTILE)),
+        usual_s=values["recovered_ratio"] * incident.baseline,
+        error=abs(fit(found.world, found.world.total_s()).error),
+    )
+    mitigation = tuple(changed(one, evidence=(*one.evidence, *facts)) for one in incident.mitigation)
+    minutes = course(made.only(is_after), engines_s, found.origin_s)
+    return changed(incident, mitigation=mitigation), [minutes.rename({"replayed_p99_s": "unchanged_p99_s"})]
 
 
 def _explained(incident: Incident, found: Rebuilt, total_s: Floats, values: Mapping[str, float]) -> Incident:

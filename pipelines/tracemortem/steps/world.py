@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
 
 from tracemortem.incident import Incident
 from tracemortem.replay.memory import Capacity, capacity
 from tracemortem.replay.model import Limits, calibrated
 from tracemortem.replay.prefixes import Prompts, prefixes, prompts
-from tracemortem.replay.recorded import NUMBER, Requests, by_arrival, requests, with_inferred_cache
+from tracemortem.replay.recorded import NUMBER, Bools, Requests, by_arrival, requests, with_inferred_cache
 from tracemortem.replay.resets import World
 from tracemortem.steps.asked import Asked
 
@@ -21,6 +22,7 @@ class Rebuilt:
     """What was recorded, ready to be replayed.
 
     clients        addresses by their number in Requests.client
+    replicas       names by their number in Requests.replica
     origin_s       seconds since 1970 at which the requests' times begin, a whole minute
     coverage       share of the requests of baseline and incident of which all that a replay needs is known
     cache_from     recorded (cached tokens by request), blocks (what a cache of the engines' size finds, by
@@ -31,6 +33,7 @@ class Rebuilt:
 
     world: World
     clients: tuple[str, ...]
+    replicas: tuple[str, ...]
     origin_s: float
     coverage: float
     cache_from: str
@@ -51,7 +54,7 @@ def rebuilt(asked: Asked, incident: Incident, values: Mapping[str, float]) -> Re
 
     values   numbers of thresholds.yaml by name
     """
-    frame = asked.frame(_REQUESTS, {"id": incident.id})
+    frame = asked.frame(_REQUESTS, {"id": incident.id, "goes_on": False})
     known = by_arrival(frame.filter(pl.col("is_known")))
     of_interest = frame.filter(pl.col("phase").is_not_null())
     coverage = float(of_interest["is_known"].mean() or 0.0)  # type: ignore[arg-type]
@@ -91,8 +94,43 @@ def rebuilt(asked: Asked, incident: Incident, values: Mapping[str, float]) -> Re
             made = replace(made, cached=same.found)
     world = World(calibrated(made, limits), made, made.rest, same)
     clients = tuple(known["client_ip"].drop_nulls().unique().sort())
+    replicas = tuple(known["replica"].unique().sort())
     origin_s = float(known["origin_s"][0])
-    return Rebuilt(world, clients, origin_s, coverage, cache_from, bool(blocks), inferred)
+    return Rebuilt(world, clients, replicas, origin_s, coverage, cache_from, bool(blocks), inferred)
+
+
+def afterwards(
+    asked: Asked, incident: Incident, found: Rebuilt, values: Mapping[str, float]
+) -> tuple[Requests, Bools] | None:
+    """The requests of the incident and of the minutes watched after it, and which are those of these minutes.
+
+    returns   times and replicas as in `found`, replicas that are new with the numbers that follow; None where
+              none came, where too little is known of them, or what a cache of its own would have held
+    """
+    if found.cache_from == "blocks":
+        return None
+    frame = asked.frame(_REQUESTS, {"id": incident.id, "goes_on": True})
+    frame = frame.filter(
+        pl.col("started_s") >= float(found.world.made.started[found.world.made.is_during].min())
+    )
+    known, of_interest = (
+        by_arrival(frame.filter(pl.col("is_known"))),
+        frame.filter(pl.col("phase") == "after"),
+    )
+    covered = float(of_interest["is_known"].mean() or 0.0)  # type: ignore[arg-type]
+    if covered < values["replay_covered_share"]:
+        return None
+    made: Requests | None = requests(known)
+    if known["cached_tokens"].null_count():
+        made = _with_cache(asked, requests(known), known, found.world.model.limits.block)
+    if made is None:
+        return None
+    there = known["replica"].unique().sort().to_list()
+    names = [*found.replicas, *(name for name in there if name not in found.replicas)]
+    number = np.array([names.index(name) for name in there])
+    return replace(made, replica=number[made.replica]), (known["phase"] == "after").fill_null(
+        value=False
+    ).to_numpy()
 
 
 def _prompts(known: pl.DataFrame) -> Prompts | None:
@@ -142,10 +180,13 @@ _REQUESTS = """
             baseline.to_at as baseline_end,
             during.from_at as started_at,
             during.to_at as ended_at,
+            case when $goes_on then coalesce(later.to_at, during.to_at) else during.to_at end as until_at,
             epoch(date_trunc('minute', baseline.from_at)) - 600 as origin_s
         from evidence.phase as baseline
         inner join evidence.phase as during
             on baseline.incident_id = during.incident_id and during.phase = 'during'
+        left join evidence.phase as later
+            on baseline.incident_id = later.incident_id and later.phase = 'after'
         where baseline.incident_id = $id and baseline.phase = 'baseline'
     )
 
@@ -174,6 +215,7 @@ _REQUESTS = """
                 request.started_at >= incident.started_at
                 and request.started_at < incident.ended_at
                 then 'during'
+            when request.started_at >= incident.ended_at then 'after'
         end as phase,
         coalesce(
             request.has_engine_span
@@ -190,7 +232,7 @@ _REQUESTS = """
     inner join incident on request.service = incident.service
     where
         not request.is_probe
-        and request.started_at < incident.ended_at
+        and request.started_at < incident.until_at
         and request.started_at >= incident.baseline_start - interval 10 minute
         and (
             request.started_at < incident.baseline_end
