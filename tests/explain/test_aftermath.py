@@ -35,6 +35,13 @@ EVENTS = {
     "requests_after": pl.Int64, "minutes_after": pl.Float64, "minutes_to_end": pl.Float64,
     "requests_ratio": pl.Float64, "slower_after": pl.Int64, "slower_spread": pl.Float64,
 }  # fmt: skip
+NOBODY = pl.DataFrame(
+    schema={
+        "happened_at": pl.Datetime("us", "UTC"), "text": pl.String, "is_named": pl.Boolean,
+        "is_after": pl.Boolean, "replicas": pl.Int64, "requests": pl.Int64, "slower": pl.Int64,
+        "spread": pl.Float64, "p99_s": pl.Float64,
+    }
+)  # fmt: skip
 
 
 def at(minute: int, second: int = 0) -> datetime:
@@ -67,7 +74,7 @@ def statuses(
     peak_s: float | None = 3.5,
     recorded_to: datetime = RECORDED_TO,
 ) -> list[str]:
-    found = mitigations(recovery(*events), spike, baseline_s, peak_s, recorded_to, SETTINGS)
+    found = mitigations(recovery(*events), NOBODY, spike, baseline_s, peak_s, recorded_to, SETTINGS)
     return [mitigation.status for mitigation in found]
 
 
@@ -170,7 +177,7 @@ def test_while_the_incident_goes_on_what_was_just_done_cannot_be_judged():
 
 
 def test_a_mitigation_states_its_figures():
-    [mitigation] = mitigations(recovery(event(at(51))), SPIKE, 1.25, 3.5, RECORDED_TO, SETTINGS)
+    [mitigation] = mitigations(recovery(event(at(51))), NOBODY, SPIKE, 1.25, 3.5, RECORDED_TO, SETTINGS)
     sql = "sql/evidence/recovery.sql"
     assert mitigation.evidence == (
         Evidence(
@@ -195,13 +202,13 @@ def test_a_mitigation_states_its_figures():
 
 
 def test_a_mitigation_after_the_end_says_so():
-    [mitigation] = mitigations(recovery(event(at(58))), SPIKE, 1.25, 3.5, RECORDED_TO, SETTINGS)
+    [mitigation] = mitigations(recovery(event(at(58))), NOBODY, SPIKE, 1.25, 3.5, RECORDED_TO, SETTINGS)
     assert mitigation.evidence[-1].text == "the incident ended 6 min before it"
 
 
 def test_a_mitigation_of_which_nothing_was_measured_has_no_evidence():
     row = event(at(40), end=None, p99_after_s=None)
-    [mitigation] = mitigations(recovery(row), STILL_ON, 1.25, 3.5, RECORDED_TO, SETTINGS)
+    [mitigation] = mitigations(recovery(row), NOBODY, STILL_ON, 1.25, 3.5, RECORDED_TO, SETTINGS)
     assert mitigation.evidence == ()
 
 
@@ -247,3 +254,34 @@ def test_a_replay_of_what_came_afterwards_tells_what_changed(engines_s, cache_to
     assert (engines.value, cache_too.value) == (engines_s, cache_too_s)
     assert f"{recorded_s:g} s were recorded" in engines.text
     assert so in cache_too.text
+
+
+@pytest.mark.parametrize(
+    ("slower", "spread", "so"),
+    [
+        (
+            (160, 160, 160, 4),
+            1.0,
+            "-39.0 points more (-47.4 to -30.6, with 95 % certainty): they fared better",
+        ),
+        ((160, 4, 160, 160), 1.0, "they fared worse than the others"),
+        ((160, 144, 160, 144), 1.0, "no sure difference"),
+        # slow requests that come together tell less
+        ((160, 160, 160, 120), 1.0, "they fared better"),
+        ((160, 160, 160, 120), 40.0, "no sure difference"),
+        # and where none is slow, not everything is sure
+        ((0, 0, 1, 0), None, "no sure difference"),
+    ],
+)
+def test_what_was_done_to_some_replicas_is_held_against_the_others(slower, spread, so):
+    groups = zip([False, False, True, True], [False, True, False, True], slower, strict=True)
+    rows = [
+        (at(51), "restarted one", is_named, is_after, 1, 400, many, spread, 3.0)
+        for is_named, is_after, many in groups
+    ]
+    named = pl.DataFrame(rows, schema=NOBODY.schema, orient="row")
+    done, other = event(at(51), "restarted one"), event(at(50), "restarted all")
+    told = mitigations(recovery(done, other), named, SPIKE, 1.25, 3.5, RECORDED_TO, SETTINGS)
+    facts = [[fact for fact in one.evidence if fact.id.startswith("named_replica")] for one in told]
+    assert [len(some) for some in facts] == [1, 0]
+    assert so in facts[0][0].text

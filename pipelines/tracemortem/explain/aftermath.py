@@ -11,14 +11,17 @@ from tracemortem.explain.signals import figure
 from tracemortem.incident import Evidence, Mitigation, Spike, TimelineEntry
 
 _SQL = "sql/evidence/recovery.sql"
+_BESIDE_SQL = "sql/evidence/named_replica.sql"
 _DONE = ("mitigation", "rollback", "fix", "remediation")
 _SLOW = 0.01  # of the requests lie above a 99th percentile
 _SURE = 1.645  # standard deviations: 95 %, on one side
+_BETWEEN = 1.96  # the same, on both
 _GRAIN_S = 60  # an incident ends with a minute: what was noted within it cannot be told from the end itself
 
 
 def mitigations(
     recovery: pl.DataFrame,
+    named: pl.DataFrame,
     spike: Spike,
     baseline_s: float | None,
     peak_s: float | None,
@@ -28,6 +31,7 @@ def mitigations(
     """What people did, each with a verdict on whether latency came back.
 
     recovery       evidence.recovery of one incident, one row an event
+    named          evidence.named_replica of it
     baseline_s     the incident's baseline, P99 in seconds; peak_s the P99 of its window
     recording_end  end of what was recorded of the service
     settings       recovered_ratio, after_minutes, recovered_requests, traffic_left_ratio, effect_minutes
@@ -48,9 +52,8 @@ def mitigations(
             status = "not_verified"
         else:
             status = _status_afterwards(row, baseline_s, peak_s, settings)
-        found.append(
-            Mitigation(row["happened_at"], row["text"], status, _evidence(row, baseline_s, settings))
-        )
+        facts = (*_evidence(row, baseline_s, settings), *_beside_others(named, row, settings))
+        found.append(Mitigation(row["happened_at"], row["text"], status, facts))
     return tuple(found)
 
 
@@ -235,3 +238,43 @@ def _evidence(
             )
         )
     return tuple(found)
+
+
+def _beside_others(
+    named: pl.DataFrame, row: Mapping[str, Any], settings: Mapping[str, float]
+) -> tuple[Evidence, ...]:
+    """What was done to the replicas that it names, less what befell the others: a difference in differences.
+
+    Of shares of slow requests, with 95 % certainty; those that come together tell as much as fewer.
+    """
+    of = named.filter(happened_at=row["happened_at"], text=row["text"]).sort("is_named", "is_after")
+    if of.is_empty():
+        return ()
+    others, others_then, theirs, theirs_then = (of["slower"] / of["requests"]).to_list()
+    difference = (theirs_then - theirs) - (others_then - others)
+    half = _BETWEEN * sqrt(sum(_variance(group) for group in of.to_dicts()))
+    p99_s = [figure(value, "s") for value in of["p99_s"]]
+    so = "no sure difference"
+    if abs(difference) > half:
+        so = f"they fared {'better' if difference < 0 else 'worse'} than the others"
+    return (
+        Evidence(
+            "named_replica.slower_difference",
+            f"of replicas it names ({of['replicas'][2]}), P99 went from {p99_s[2]} to {p99_s[3]} within "
+            f"{settings['effect_minutes']:g} min, of the others ({of['replicas'][0]}) from {p99_s[0]} to "
+            f"{p99_s[1]}; their share of requests slower than {settings['recovered_ratio']:g} times the "
+            f"usual P99 changed by {100 * difference:+.1f} points more ({100 * (difference - half):+.1f} to "
+            f"{100 * (difference + half):+.1f}, with 95 % certainty): {so}",
+            difference,
+            None,
+            "ratio",
+            _BESIDE_SQL,
+        ),
+    )
+
+
+def _variance(group: Mapping[str, Any]) -> float:
+    """Of a share of slow requests: Agresti and Caffo (2000), who count one more slow and one more not."""
+    telling = group["requests"] / max(group["spread"] or 1.0, 1.0)
+    share = (group["slower"] / group["requests"] * telling + 1) / (telling + 2)
+    return float(share * (1 - share) / (telling + 2))

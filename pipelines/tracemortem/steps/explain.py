@@ -182,7 +182,13 @@ def _incident(
             is_given=spike.is_given,
         ),
         mitigation=mitigations(
-            recovery, spike, impact["baseline_s"], impact["peak_s"], row["recording_end"], values
+            recovery,
+            store.frame("from evidence.named_replica where incident_id = $id order by all", own),
+            spike,
+            impact["baseline_s"],
+            impact["peak_s"],
+            row["recording_end"],
+            values,
         ),
         decomposition=split(store.frame(rows.LENGTHS, own), values) if spike.has_risen else None,
         placebo=beside,
