@@ -440,3 +440,29 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65536)
     except OSError:  # which is how a terminal says that nobody writes to it any more
         return b""
+
+
+def test_a_site_of_a_file_that_is_not_there_is_refused(tmp_path, capsys):
+    code, lines = said(capsys, "site", "--db", tmp_path / "x.duckdb", "--out", tmp_path / "site")
+    assert (code, lines[0], len(lines)) == (cli.USERS_TO_FIX, "tracemortem: there is no x.duckdb", 4)
+
+
+def test_a_site_of_what_is_no_duckdb_file_is_refused(tmp_path, capsys):
+    code, lines = said(capsys, "site", "--db", a_png(tmp_path), "--out", tmp_path / "site")
+    assert (code, lines[0], len(lines)) == (cli.USERS_TO_FIX, "tracemortem: shot.png cannot be used", 4)
+
+
+def test_a_site_of_a_file_without_a_diagnosis_is_refused_and_says_what_to_run(tmp_path, capsys):
+    (tmp_path / "spans.jsonl").write_text(spans(400))
+    said(capsys, "ingest", tmp_path / "spans.jsonl", "--db", tmp_path / "x.duckdb", "--quiet")
+    code, lines = said(capsys, "site", "--db", tmp_path / "x.duckdb", "--out", tmp_path / "site")
+    assert (code, len(lines)) == (cli.USERS_TO_FIX, 4)
+    assert lines[0] == "tracemortem: there is no diagnosis that this version reads"
+    assert lines[3] == "  fix    run `tracemortem postmortem` on the inputs with this version"
+    assert not (tmp_path / "site" / "index.html").exists()
+
+
+def test_a_site_is_not_put_where_something_else_lies(tmp_path, capsys):
+    code, lines = said(capsys, "site", "--db", a_png(tmp_path), "--out", tmp_path)
+    assert (code, lines[0]) == (cli.USERS_TO_FIX, f"tracemortem: {tmp_path} holds something else")
+    assert lines[2].startswith("  why    it has shot.png in it")

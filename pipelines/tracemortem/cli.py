@@ -138,6 +138,12 @@ def _parser() -> argparse.ArgumentParser:
     what_if.add_argument("--json", action="store_true", help="one JSON object")
     what_if.set_defaults(command=_what_if)
 
+    site = commands.add_parser("site", help="a static site of all days and incidents, with their reports")
+    site.add_argument("--db", required=True, metavar="FILE", help="a DuckDB file that a postmortem wrote")
+    site.add_argument("--out", required=True, metavar="DIR", help="folder for the site")
+    site.add_argument("--quiet", action="store_true", help="do not say where it is")
+    site.set_defaults(command=_site)
+
     sql = commands.add_parser("sql", help="a read-only, locked-down query")
     sql.add_argument("file", metavar="FILE", help="a DuckDB file that tracemortem wrote")
     sql.add_argument("query", metavar="QUERY", help="one SELECT")
@@ -268,6 +274,15 @@ def _what_if(given: argparse.Namespace) -> int:
         sys.stdout.write(jobs.what_if(*asked, as_json=given.json))
     else:
         sys.stdout.write(pipeline.policies(*asked, as_json=given.json))
+    return DONE
+
+
+def _site(given: argparse.Namespace) -> int:
+    from tracemortem import pipeline
+
+    first = pipeline.site(Settings((), db=given.db, out=given.out))
+    if not given.quiet:
+        sys.stdout.write(f"Site: {first}\n")
     return DONE
 
 

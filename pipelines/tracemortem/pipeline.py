@@ -19,11 +19,12 @@ from tracemortem.steps.place import taken
 from tracemortem.steps.publish import discard, publish
 from tracemortem.steps.render import render
 from tracemortem.steps.replay import replay
+from tracemortem.steps.site import site as write_site
 from tracemortem.steps.tell import tell
 from tracemortem.steps.what_if import asked_for, what_if
 from tracemortem.warehouse import ask
 
-__all__ = ["Outcome", "Settings", "formats", "ingest", "inspect", "policies", "postmortem", "query"]
+__all__ = ["Outcome", "Settings", "formats", "ingest", "inspect", "policies", "postmortem", "query", "site"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -148,6 +149,14 @@ def policies(
     raises   TracemortemError for what the user can mend
     """
     return step(asked_for)(settings.checked(), incident, tuple(own), as_json=as_json)
+
+
+def site(settings: Settings, step: Step = plain) -> str:
+    """The incidents of the file settings.db, which is only read, as a static site; returns its first page.
+
+    raises   TracemortemError for what the user can mend
+    """
+    return step(write_site)(settings.checked())
 
 
 def query(file: str, text: str, *, as_json: bool = False) -> str:

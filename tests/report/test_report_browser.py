@@ -1,47 +1,23 @@
 """The page in a real browser, opened as a file: it draws, asks for nothing, and runs nothing of strangers."""
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from chromium import NEEDED, Watched, chromium, watch
+from playwright.sync_api import Browser
 
 from tracemortem.report.render import write
 
-CHROMIUM = Path("/usr/bin/chromium")
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 DRAWN = ".figure .scatterlayer .js-line"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium at {CHROMIUM}"),
-]
-
-
-@dataclass
-class Watched:
-    """A page, and whatever it said or asked for."""
-
-    page: Page
-    requests: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
-    dialogs: list[str] = field(default_factory=list)
+pytestmark = NEEDED
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=QUIET)
+    with chromium() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture
@@ -58,11 +34,7 @@ def opened(browser: Browser, tmp_path: Path):
             created_at=datetime(2026, 3, 11, 8, 0, tzinfo=UTC),
         )
         contexts.append(browser.new_context(**context))
-        watched = Watched(contexts[-1].new_page())
-        watched.page.on("request", lambda request: watched.requests.append(request.url))
-        watched.page.on("console", lambda message: watched.complaints.append(message.text))
-        watched.page.on("pageerror", lambda error: watched.complaints.append(str(error)))
-        watched.page.on("dialog", lambda dialog: (watched.dialogs.append(dialog.message), dialog.dismiss()))
+        watched = watch(contexts[-1])
         watched.page.goto((tmp_path / "report.html").as_uri())
         return watched
 

@@ -14,6 +14,7 @@ from tracemortem.report.escaping import visible
 from tracemortem.report.quantities import quantity
 
 _WIDTH, _LEFT, _RIGHT, _TOP = 720.0, 46.0, 12.0, 36.0
+_SPARK = (160.0, 36.0)  # width and height of a sparkline
 _PANEL, _GAP, _BELOW = 60.0, 30.0, 40.0
 _MOST_POINTS = 600  # of a line: the picture has no room for more
 _TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440)  # minutes
@@ -54,6 +55,26 @@ def drawing(course: Course, words: Words) -> str:
         parts += _panel(strip, course.minutes, x, top + _GAP, words)
         top += strip.height * _PANEL + _GAP
     return "\n".join([*parts, *_times(x, bottom), "</svg>"])
+
+
+def sparkline(course: Course, said: str) -> str:
+    """The first line of a course as one small `<svg>`: no axis, the incident shaded, what was usual dashed.
+
+    said   what it shows, for those who do not see it
+    """
+    strip = course.strips[0]
+    highest = max(float(np.nanmax(strip.lines[0].values)), strip.baseline or 0.0)
+    x = _Axis(course.minutes[0], max(course.minutes[-1], course.minutes[0] + 60_000), 1, _SPARK[0] - 1)
+    y = _Axis(0.0, highest or 1.0, _SPARK[1] - 1, 2)
+    start, end = x(milliseconds(course.start)), x(milliseconds(course.end))
+    usual = strip.baseline
+    dashed = "" if usual is None else f'<path class="baseline" d="M0 {y(usual)}H{_SPARK[0]:g}"/>'
+    return (
+        f'<svg class="drawing" viewBox="0 0 {_SPARK[0]:g} {_SPARK[1]:g}" role="img"'
+        f' aria-label="{_shown(said)}">'
+        f'<rect class="incident" x="{start}" width="{max(end - start, 1):g}" y="0" height="{_SPARK[1]:g}"/>'
+        f'{dashed}<path class="line" d="{_path(strip.lines[0], course.minutes, x, y)}"/></svg>'
+    )
 
 
 def _panel(strip: Strip, minutes: Floats, x: _Axis, top: float, words: Words) -> Iterator[str]:

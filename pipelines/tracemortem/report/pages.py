@@ -55,40 +55,57 @@ def markdown(parts: Iterable[Part]) -> str:
     )
 
 
-def page(parts: Sequence[Part], folders: Sequence[Path], *, words: Mapping[str, Mapping[str, str]]) -> str:
+def page(
+    parts: Sequence[Part], folders: Sequence[Path], *, words: Mapping[str, Mapping[str, str]], home: str = ""
+) -> str:
     """The parts as one HTML page.
 
     folders   where page.html.j2, page.css and page.js are; earlier ones first
     words     of the report's language; those for verdicts become labels where a template has them in bold
+    home      relative address of the page that lists this one; "": none does
 
     Style is allowed inline, as Plotly writes style sheets and style attributes; without the network, and with
     HTML in Markdown disabled, nothing can come in that way.
     """
     script = found(folders, "page.js").read_text(encoding="utf-8")
     has_charts = any(part.figure for part in parts)
-    hashes = f"'{_hash(script)}' '{_hash(get_plotlyjs())}'" if has_charts else "'none'"
+    hashes = f"'{hashed(script)}' '{hashed(get_plotlyjs())}'" if has_charts else "'none'"
     labels = {
         word: f"{group}-{key}"
         for group in ("quality", "mitigation", "verdict")
         for key, word in words[group].items()
     }
     taken: set[str] = set()
-    templates = Environment(
+    return (
+        templates(folders)
+        .get_template("page.html.j2")
+        .render(
+            words=words["page"],
+            home=home,
+            title=_words_in(_READER.parseInline(parts[0].title)[0]),
+            script_hashes=Markup(hashes),
+            css=Markup(found(folders, "page.css").read_text(encoding="utf-8")),
+            script=Markup(script) if has_charts else "",
+            plotly=_packed(get_plotlyjs()) if has_charts else "",
+            parts=[_shown(part, labels, taken) for part in parts],
+        )
+    )
+
+
+def templates(folders: Sequence[Path]) -> Environment:
+    """The HTML templates of the folders, earlier ones first; what they put out is escaped."""
+    return Environment(
         loader=FileSystemLoader([str(folder) for folder in folders]),
         undefined=StrictUndefined,
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return templates.get_template("page.html.j2").render(
-        words=words["page"],
-        title=_words_in(_READER.parseInline(parts[0].title)[0]),
-        script_hashes=Markup(hashes),
-        css=Markup(found(folders, "page.css").read_text(encoding="utf-8")),
-        script=Markup(script) if has_charts else "",
-        plotly=_packed(get_plotlyjs()) if has_charts else "",
-        parts=[_shown(part, labels, taken) for part in parts],
-    )
+
+
+def hashed(script: str) -> str:
+    """A script as a content security policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _shown(part: Part, labels: Mapping[str, str], taken: set[str]) -> dict[str, object]:
@@ -135,10 +152,6 @@ def _unique(fragment: str, taken: set[str]) -> str:
         tried = f"{fragment}-{count}"
     taken.add(tried)
     return tried
-
-
-def _hash(script: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 @cache

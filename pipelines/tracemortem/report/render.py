@@ -1,6 +1,5 @@
 """What does a diagnosis look like to people and programs? report.json, report.md and report.html."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +19,7 @@ from tracemortem.report.escaping import Markdown
 from tracemortem.report.pages import Part, markdown, page
 from tracemortem.report.policies import policies
 from tracemortem.report.prose import environment, rendered
+from tracemortem.report.put import put
 from tracemortem.report.queries import queries
 from tracemortem.report.remedies import remedies
 from tracemortem.report.sections import Section, sections, words
@@ -68,6 +68,39 @@ def write(
     """
     folders = (*templates, folder("reports"))
     report = checked(document(diagnosis, product_version=product_version, created_at=created_at))
+    parts = _made(diagnosis, rows, folders, product_version, created_at)
+    files = {
+        "report.json": encoded(report),
+        "report.md": markdown(parts).encode(),
+        "report.html": page(parts, folders, words=words(folders)).encode(),
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    put(files, out)
+    return [out / name for name in files]
+
+
+def html(
+    diagnosis: Diagnosis,
+    rows: Mapping[str, pl.DataFrame],
+    *,
+    product_version: str,
+    created_at: datetime,
+    home: str,
+) -> bytes:
+    """The same page alone, with a link to the page that lists it; home: where that lies, relative."""
+    folders = (folder("reports"),)
+    parts = _made(diagnosis, rows, folders, product_version, created_at)
+    return page(parts, folders, words=words(folders), home=home).encode()
+
+
+def _made(
+    diagnosis: Diagnosis,
+    rows: Mapping[str, pl.DataFrame],
+    folders: Sequence[Path],
+    product_version: str,
+    created_at: datetime,
+) -> list[Part]:
+    """Every part of the report, in the order in which it is read."""
     language = words(folders)
     shown, headings = queries(diagnosis, rows_of(rows, "methods", None))
     book = _Book(
@@ -84,23 +117,7 @@ def write(
             "created_at": created_at,
         },
     )
-    parts = list(_parts(book, sections(folders)))
-    files = {
-        "report.json": encoded(report),
-        "report.md": markdown(parts).encode(),
-        "report.html": page(parts, folders, words=language).encode(),
-    }
-    out.mkdir(parents=True, exist_ok=True)
-    fresh = {name: out / f".{name}.{os.getpid()}.tmp" for name in files}
-    try:
-        for name, content in files.items():
-            fresh[name].write_bytes(content)
-        for name, path in fresh.items():
-            path.replace(out / name)
-    finally:
-        for path in fresh.values():
-            path.unlink(missing_ok=True)
-    return [out / name for name in files]
+    return list(_parts(book, sections(folders)))
 
 
 def _with_status(diagnosis: Diagnosis, status: str) -> list[Incident]:

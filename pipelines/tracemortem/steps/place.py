@@ -22,8 +22,8 @@ def taken(settings: Settings) -> Iterator[None]:
     """
     published = settings.published()
     if settings.out is not None:
-        _make("--out", Path(settings.out))
-    _make("--out" if settings.db is None else "--db", published.parent)
+        make("--out", Path(settings.out))
+    make("--out" if settings.db is None else "--db", published.parent)
     lock = published.with_name(f"{published.name}.lock").resolve()
     with _held(lock, published) as stream:
         stream.truncate(0)
@@ -35,7 +35,8 @@ def taken(settings: Settings) -> Iterator[None]:
             lock.unlink(missing_ok=True)
 
 
-def _make(option: str, folder: Path) -> None:
+def make(option: str, folder: Path) -> None:
+    """The folder that an option names, made if need be; raises SettingError if it cannot be written to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

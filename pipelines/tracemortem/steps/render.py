@@ -53,11 +53,11 @@ def render(settings: Settings) -> str:
 
 def _frame(store: Store, sql: Path, name: str) -> pl.DataFrame:
     if name == _METHODS:
-        return _methods(sql)
+        return methods(sql)
     return store.frame(f"from report.{name}")
 
 
-def _methods(sql: Path) -> pl.DataFrame:
+def methods(sql: Path) -> pl.DataFrame:
     """Every query from the facts to the evidence: name as evidence cites it, and its text."""
     files: Mapping[str, Path] = {
         f"sql/{path.parent.name}/{path.name}": path
