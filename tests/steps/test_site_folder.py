@@ -18,7 +18,7 @@ def names(out: Path) -> list[str]:
 def out(tmp_path):
     """A folder with a site of two incidents."""
     folder = taken(Settings((), db="x.duckdb", out=str(tmp_path / "site")))
-    replaced(folder, b"first", {"a-1.html": b"a", "b-2.html": b"b"})
+    replaced(folder, b"first", ["a-1.html", "b-2.html"], [b"a", b"b"])
     return folder
 
 
@@ -34,7 +34,7 @@ def test_a_new_folder_gets_the_site(out):
 def test_the_page_of_an_incident_that_is_gone_is_removed_and_what_others_put_there_stays(out):
     (out / "incidents" / "mine.html").write_bytes(b"mine")
     (out / "CNAME").write_bytes(b"site.example")
-    replaced(again(out), b"second", {"b-2.html": b"b again"})
+    replaced(again(out), b"second", ["b-2.html"], [b"b again"])
     assert names(out) == ["CNAME", "incidents/b-2.html", "incidents/mine.html", "index.html", "site.json"]
     assert (out / "index.html").read_bytes() == b"second"
     assert (out / "incidents" / "b-2.html").read_bytes() == b"b again"
@@ -48,7 +48,7 @@ def test_a_list_that_was_tampered_with_removes_nothing_elsewhere(out, name):
     for path in kept:
         path.write_bytes(b"mine")
     (out / "site.json").write_text(json.dumps({"schema": "tracemortem.site/1", "pages": [name]}))
-    replaced(again(out), b"second", {})
+    replaced(again(out), b"second", [], [])
     assert [path.exists() for path in kept] == [True, True]
 
 
@@ -71,11 +71,11 @@ def test_a_run_that_was_killed_between_two_pages_is_mended_by_the_next(out, monk
     rename = Path.replace
     monkeypatch.setattr(Path, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
-        replaced(again(out), b"second", {"c-3.html": b"c", "d-4.html": b"d"})
+        replaced(again(out), b"second", ["c-3.html", "d-4.html"], [b"c", b"d"])
     assert (out / "index.html").read_bytes() == b"first"  # still whole, and its pages are there
     monkeypatch.undo()
     (out / "incidents" / ".e-5.html.999999999.tmp").write_bytes(b"half")
-    replaced(again(out), b"third", {"a-1.html": b"a"})
+    replaced(again(out), b"third", ["a-1.html"], [b"a"])
     assert names(out) == ["incidents/a-1.html", "index.html", "site.json"]
 
 

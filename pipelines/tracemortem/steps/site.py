@@ -71,9 +71,11 @@ def site(settings: Settings) -> str:
             product_version=__version__,
             created_at=published_at,
         )
-        pages = {page_name(one): _page(diagnosis, one, rows, published_at) for one in diagnosis.incidents}
-        told.advance(0, len(pages))
-    return str(replaced(out, first, pages))
+        names = [page_name(one) for one in diagnosis.incidents]
+        pages = (_page(diagnosis, one, rows, published_at) for one in diagnosis.incidents)
+        written = replaced(out, first, names, pages)
+        told.advance(0, len(names))
+    return str(written)
 
 
 def page_name(incident: Incident) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import orjson
@@ -42,11 +42,12 @@ def taken(settings: Settings) -> Path:
     return out
 
 
-def replaced(out: Path, first: bytes, pages: Mapping[str, bytes]) -> Path:
+def replaced(out: Path, first: bytes, names: Sequence[str], pages: Iterable[bytes]) -> Path:
     """Put the site into its folder; returns its first page.
 
     first    content of that page
-    pages    name -> content of each incident's
+    names    of each incident's page
+    pages    their contents, taken one at a time: together they may be more than fits into memory
     raises   SettingError if it cannot be written
 
     The list of what was written comes first, so that a run that is killed leaves nothing that the next does
@@ -56,13 +57,13 @@ def replaced(out: Path, first: bytes, pages: Mapping[str, bytes]) -> Path:
         before = _written(out) or set()
         (out / PAGES).mkdir(exist_ok=True)
         _clear_up_after_the_dead(out)
-        put({_LIST: _listed({*before, *pages})}, out)
-        for name, content in pages.items():
+        put({_LIST: _listed({*before, *names})}, out)
+        for name, content in zip(names, pages, strict=True):
             put({name: content}, out / PAGES)
         put({_INDEX: first}, out)
-        for name in before - set(pages):
+        for name in before - set(names):
             (out / PAGES / name).unlink(missing_ok=True)
-        put({_LIST: _listed(pages)}, out)
+        put({_LIST: _listed(names)}, out)
     except OSError as error:
         raise SettingError(
             "the site cannot be written",
