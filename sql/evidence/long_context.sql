@@ -2,8 +2,9 @@
 --
 -- incident_id                      -          incident
 -- covered_ratio                    ratio 0-1  requests of the window whose prompt length is known
--- long_context_ratio               ratio 0-1  share of requests with a prompt of $long_context_tokens or
---                                             more, among those of known length
+-- long_from_tokens                 tokens     a prompt of this length or more is long (mart.prompt_length)
+-- long_context_ratio               ratio 0-1  share of requests with a long prompt, among those of known
+--                                             length
 -- long_context_ratio_before        ratio 0-1  the same in the baseline
 -- long_requests_per_minute         1/min      long requests that arrived a minute; null where no length is
 --                                             known
@@ -23,6 +24,7 @@
 select
     incident_id,
     count(is_long) filter (where phase = 'during') / nullif(count_if(phase = 'during'), 0) as covered_ratio,
+    any_value(long_from_tokens) as long_from_tokens,
     count_if(is_long and phase = 'during')
     / nullif(count(is_long) filter (where phase = 'during'), 0) as long_context_ratio,
     count_if(is_long and phase = 'baseline')

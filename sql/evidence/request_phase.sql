@@ -8,7 +8,8 @@
 -- started_at          UTC      arrival
 -- duration_s          s        total time
 -- counts_for_latency  boolean  latency is taken over it
--- is_long             boolean  prompt of $long_context_tokens or more; null if its length is not known
+-- is_long             boolean  a long prompt (mart.prompt_length); null if its length is not known
+-- long_from_tokens    tokens   the length from which on it is
 -- prompt_tokens       tokens   prompt length
 -- cached_tokens       tokens   prompt tokens found in the prefix cache
 -- output_tokens       tokens   tokens generated
@@ -35,7 +36,8 @@ select
     request.started_at,
     request.duration_s,
     request.counts_for_latency,
-    request.prompt_tokens >= $long_context_tokens as is_long,
+    request.prompt_tokens >= length.long_from_tokens as is_long,
+    length.long_from_tokens,
     request.prompt_tokens,
     request.cached_tokens,
     request.output_tokens,
@@ -59,4 +61,5 @@ inner join norm.request
         phase.service = request.service
         and phase.from_at <= request.started_at
         and phase.to_at > request.started_at
+left join mart.prompt_length as length on request.service = length.service
 where not request.is_probe

@@ -8,7 +8,7 @@
 -- client_bits        -        the address as a number; of IPv6 the first 64 bits
 -- requests           count    requests during the incident
 -- requests_expected  count    requests it would have sent at its baseline rate
--- long_requests      count    requests with a prompt of $long_context_tokens or more, during
+-- long_requests      count    requests with a long prompt, during
 -- long_expected      count    the same at its baseline rate
 -- heavy_outputs      count    answers longer than the baseline's 99th percentile of output, during
 -- heavy_expected     count    the same at its baseline rate

@@ -6,7 +6,7 @@
 -- hits_tokens      tokens     of these, found, by the engines' counters
 -- hit_ratio        ratio 0-1  hits over queries, by the counters; else as the engines state it; else by spans
 -- span_hit_ratio   ratio 0-1  cached over prompt tokens of the requests that arrived, by spans
--- short_hit_ratio  ratio 0-1  the same of requests that are not long
+-- short_hit_ratio  ratio 0-1  the same of requests that are not long (mart.prompt_length)
 -- evictions        count      KV blocks evicted, if the engines say so
 
 with counted as (
@@ -23,15 +23,16 @@ with counted as (
 
 spanned as (
     select
-        time_bucket(interval 1 minute, started_at) as minute,
-        service,
+        time_bucket(interval 1 minute, request.started_at) as minute,
+        request.service,
         steady_sum(cached_tokens) / nullif(steady_sum(prompt_tokens), 0) as span_hit_ratio,
-        steady_sum(case when prompt_tokens < $long_context_tokens then cached_tokens end)
-        / nullif(steady_sum(case when prompt_tokens < $long_context_tokens then prompt_tokens end), 0)
+        steady_sum(case when prompt_tokens < long_from_tokens then cached_tokens end)
+        / nullif(steady_sum(case when prompt_tokens < long_from_tokens then prompt_tokens end), 0)
             as short_hit_ratio
-    from norm.request
+    from norm.request as request
+    left join mart.prompt_length as length on request.service = length.service
     where cached_tokens is not null and prompt_tokens is not null
-    group by minute, service
+    group by minute, request.service
 )
 
 select

@@ -4,7 +4,7 @@
 -- service             -          service that answered
 -- requests            count      requests that arrived, probes left out
 -- counted             count      of these, with a known prompt length
--- long_requests       count      of these, with a prompt of $long_context_tokens or more
+-- long_requests       count      of these, with a long prompt (mart.prompt_length)
 -- long_context_ratio  ratio 0-1  long_requests over counted
 -- prompt_tokens       tokens     prompts, summed
 -- prompt_mean_tokens  tokens     prompt length, mean
@@ -15,15 +15,16 @@
 
 with sized as (
     select
-        time_bucket(interval 1 minute, started_at) as minute,
-        service,
-        prompt_tokens,
-        output_tokens,
-        duration_s,
-        counts_for_latency,
-        prompt_tokens >= $long_context_tokens as is_long
-    from norm.request
-    where not is_probe
+        time_bucket(interval 1 minute, request.started_at) as minute,
+        request.service,
+        request.prompt_tokens,
+        request.output_tokens,
+        request.duration_s,
+        request.counts_for_latency,
+        request.prompt_tokens >= length.long_from_tokens as is_long
+    from norm.request as request
+    left join mart.prompt_length as length on request.service = length.service
+    where not request.is_probe
 )
 
 select

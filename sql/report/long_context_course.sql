@@ -2,7 +2,7 @@
 --
 -- incident_id         -          incident
 -- minute              UTC        start of the minute
--- long_context_ratio  ratio 0-1  share of requests with a prompt of long_context_tokens or more
+-- long_context_ratio  ratio 0-1  share of requests with a long prompt
 
 select
     course.incident_id,

@@ -11,7 +11,7 @@ import pytest
 from tracemortem import folders
 from tracemortem.declared import thresholds
 from tracemortem.errors import DefinitionError
-from tracemortem.explain.alerts import Rule, alerts, read_rules
+from tracemortem.explain.alerts import Rule, alerts, prompt_bound, read_rules
 from tracemortem.findings import Alert
 from tracemortem.incident import Spike
 
@@ -43,6 +43,7 @@ SHARE = Rule(
     'long{of="a"} > {level}',
 )
 SETTINGS = {"times": 2.0, "share": 0.15, "drop": 0.1}
+LONG = 700.0
 
 
 def course(signal: str, values: Sequence[float], every_s: float | None = None) -> pl.DataFrame:
@@ -67,7 +68,7 @@ P99 = course("latency_p99_s", stepped(1, 4, 120, 150))
 
 def judged(rule: Rule, *frames: pl.DataFrame, spike: Spike = SPIKE) -> Alert:
     end = spike.end or BEGIN + timedelta(minutes=240)
-    return alerts((LATENCY, rule), pl.concat(frames), spike, [(spike.start, end)], SETTINGS)[1]
+    return alerts((LATENCY, rule), pl.concat(frames), spike, [(spike.start, end)], SETTINGS, LONG)[1]
 
 
 def test_a_rule_fires_when_it_has_held_for_its_time():
@@ -179,3 +180,10 @@ def test_the_query_of_a_rule_has_the_level_in_its_place():
     alert = judged(SHARE, P99, course("long_context_ratio", stepped(0.05, 0.4, 110, 150)))
     assert (alert.promql, alert.hold_minutes) == ('long{of="a"} > 0.15', 2)
     assert judged(replace(SHARE, promql=None), P99).promql is None
+
+
+def test_a_query_counts_long_prompts_from_the_nearest_bound_of_vllm_s_histogram():
+    rule = replace(SHARE, promql='bucket{le="{prompt_bound}"} > {level}')
+    assert judged(rule, P99).promql == 'bucket{le="500.0"} > 0.15'
+    lengths = [0, 1, 610, 4096, 16_000, 30_000, 65_536, 1e12]
+    assert [prompt_bound(one) for one in lengths] == [1, 1, 500, 5000, 20_000, 20_000, 50_000, 500_000_000]

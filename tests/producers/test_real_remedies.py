@@ -8,7 +8,7 @@ import yaml
 
 from tracemortem import folders
 from tracemortem.declared import thresholds
-from tracemortem.explain.alerts import read_rules
+from tracemortem.explain.alerts import filled, prompt_bound, read_rules
 from tracemortem.findings import Alert
 from tracemortem.incident import Source
 from tracemortem.report.remedies import alert_rules, rate_limit
@@ -77,7 +77,7 @@ def fired(rule: str) -> Alert:
     levels = thresholds(Path(folders.__file__).with_name("thresholds.yaml"))
     (of,) = [one for one in read_rules(folders.definitions("explain", "rules.yaml")) if one.rule == rule]
     assert of.promql
-    promql = of.promql.replace("{level}", f"{levels[of.level].value:g}")
+    promql = filled(of.promql, levels[of.level].value, prompt_bound(levels["long_default_tokens"].value))
     return Alert(rule, "fired", None, None, None, of.title, promql, of.hold_minutes)
 
 

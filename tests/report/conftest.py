@@ -321,6 +321,18 @@ def the_rows() -> dict[str, pl.DataFrame]:
         "methods": pl.DataFrame(
             {"name": list(MEASURED), "sql": [a_query(table) for table in MEASURED.values()]}
         ),
+        "prompt_lengths": pl.DataFrame(
+            {
+                "service": ["chat", "help"],
+                "long_from_tokens": [6_300, 4_096],
+                "chosen": ["valley", "default"],
+                "why": ["the lengths part here", "the lengths have no clear second mode"],
+                "counted": [45_000, 600],
+                "long_ratio": [0.08, 0.0],
+                "short_mean_tokens": [2_311.0, 850.0],
+                "long_mean_tokens": [17_450.0, None],
+            }
+        ),
         "thresholds": pl.DataFrame(
             {
                 "name": ["long_context_tokens", "incident_rise"],

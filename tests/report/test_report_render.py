@@ -354,3 +354,21 @@ def test_how_often_chance_was_tried_is_told(told, written):
         "place. All are adjusted together (Benjamini and Hochberg): of the 12 that stand, 5 % may be due to "
         "chance."
     ) in section(report, "Chance")
+
+
+def test_a_report_says_once_from_which_length_on_a_prompt_is_long_and_its_method_why(told, written):
+    lengths = told.rows["prompt_lengths"].with_columns(service=pl.Series(["clause-desk", "help"]))
+    markdown, _ = written(replace(told, rows={**told.rows, "prompt_lengths": lengths}))
+    assert "A prompt is long from 6,300 tokens on." in section(markdown, "How it went")
+    assert section(markdown, "From which length on a prompt is long").splitlines()[-2:] == [
+        "| `clause-desk` | 6,300 tokens | the lengths part here | 8 % | 2,311 tokens | 17,450 tokens |",
+        "| `help` | 4,096 tokens | default, as the lengths have no clear second mode"
+        " | 0 % | 850 tokens | - |",
+    ]
+    assert markdown.count("A prompt is long") == 1
+
+
+def test_where_no_length_is_known_none_is_called_long(told, written):
+    lengths = told.rows["prompt_lengths"].with_columns(pl.lit("clause-desk").alias("service"), counted=0)
+    markdown, _ = written(replace(told, rows={**told.rows, "prompt_lengths": lengths}))
+    assert "prompt is long" not in markdown

@@ -36,6 +36,7 @@ def test_every_part_is_included_somewhere():
 def test_the_frames_wanted_are_those_of_charts_and_sections():
     assert frames(sections([REPORTS])) == (
         "strongest_minute",
+        "prompt_lengths",
         "latency_course",
         "long_context_course",
         "cache_course",

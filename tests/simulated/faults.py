@@ -98,7 +98,7 @@ def kv_preemption_thrash(shop: Shop, rng: Random, a: float, b: float, strength: 
     def set_to(factor: float) -> Callable[[Fleet], None]:
         def action(fleet: Fleet) -> None:
             for one in fleet.replicas:
-                one.room = max(9000, round(shop.hardware.kv_tokens * factor))
+                one.room = round(shop.lengths * max(9000, shop.hardware.kv_tokens * factor))
 
         return action
 

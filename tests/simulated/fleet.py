@@ -9,7 +9,7 @@ from typing import Any
 from simulated.counters import Counters
 from simulated.engine import Job, Replica
 from simulated.shop import Node, Shop
-from simulated.traffic import Ask
+from simulated.traffic import Ask, of_length
 
 GONE, BAD_GATEWAY, REFUSED = 499, 502, 429
 
@@ -86,7 +86,8 @@ class Fleet:
     def __init__(self, shop: Shop, trouble: Trouble, seed: int) -> None:
         self.shop, self.trouble = shop, trouble
         self.nodes = list(shop.nodes)
-        self.replicas = [Replica(shop.hardware, seed + place) for place in range(len(shop.nodes))]
+        hardware = shop.hardware.of_lengths(shop.lengths)
+        self.replicas = [Replica(hardware, seed + place) for place in range(len(shop.nodes))]
         rng = Random(seed)
         base_mhz = rng.choice((1410, 1755, 1980))
         self.gpus = [
@@ -115,7 +116,7 @@ class Fleet:
         for replica in self.replicas:  # the requests before the recording fill the caches
             replica.now = asks[0].at
         for one in self.trouble.change(asks):
-            self._put(one.at, self._receive, one)
+            self._put(one.at, self._receive, of_length(one, self.shop.lengths))
         for at, action in self.trouble.actions:
             self._put(at, action, self)
         late = Random(self.shop.start)

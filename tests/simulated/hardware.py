@@ -1,6 +1,6 @@
 """What an engine runs on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -23,3 +23,12 @@ class Hardware:
     noise: float = 0.0
     stall_ratio: float = 0.0
     stall_s: float = 0.15
+
+    def of_lengths(self, times: float) -> "Hardware":
+        """The same for prompts so many times as long: a prompt costs and holds as much of it as before."""
+        return replace(
+            self,
+            token_s=self.token_s / times,
+            context_s=self.context_s / times,
+            kv_tokens=round(self.kv_tokens * times),
+        )

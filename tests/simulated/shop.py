@@ -88,6 +88,7 @@ class Shop:
     has_decoy: bool = False  # an innocent deploy at the onset, always
     hides_clients: bool = False  # all are behind one address
     is_closed_loop: bool = False  # a session asks again only once it was answered
+    lengths: float = 1.0  # all prompts are so many times as long, and a token costs as much less
 
 
 def draw_shop(

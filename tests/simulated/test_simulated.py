@@ -75,6 +75,14 @@ def test_a_simulated_incident_is_found_and_its_cause_is_named(kind: str, tmp_pat
     assert (found.is_detected, found.is_top1, found.cleared) == (True, True, ())
 
 
+@pytest.mark.slow
+def test_a_surge_of_prompts_that_are_long_for_their_service_alone_is_named(tmp_path: Path):
+    """Usual prompts have some 200 tokens, the surge's 600 to 3,000."""
+    found = run("long_context_surge", 9200, tmp_path, "short_prompts")
+    assert found is not None
+    assert (found.is_detected, found.is_top1, found.is_exact) == (True, True, True)
+
+
 @pytest.mark.soak
 def test_every_kind_is_told_apart(tmp_path: Path):
     scores = list(run_all(KINDS, SEEDS, tmp_path, processes=2))

@@ -97,6 +97,14 @@ def usual(shop: Shop, rng: Random) -> list[Ask]:
     return found
 
 
+def of_length(one: Ask, times: float) -> Ask:
+    """The same with a prompt so many times as long."""
+    if times == 1.0:
+        return one
+    segments = tuple((name, max(1, round(times * tokens))) for name, tokens in one.segments)
+    return replace(one, segments=segments, prompt_tokens=max(5, round(times * one.prompt_tokens)))
+
+
 def longer(one: Ask, rng: Random, library: int) -> Ask:
     """The same request about a long document, one of so many."""
     shelf = rng.randrange(library)

@@ -79,6 +79,8 @@ VARIANTS = {
     "closed_loop": Variant(_with(is_closed_loop=True)),
     "sticky": Variant(_with(balancing="hash_session")),
     "additive_steps": Variant(_additive),
+    "short_prompts": Variant(_with(lengths=0.1)),
+    "long_prompts": Variant(_with(lengths=1.5)),
     "unlike": Variant(_unlike),
     "unlike_slow": Variant(_unlike, slowness=1.15),
 }

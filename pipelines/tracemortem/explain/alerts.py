@@ -1,5 +1,6 @@
 """Which alert rules would have fired, when, and how often for nothing."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,7 +38,8 @@ class Rule:
     level         name of the threshold
     hold_minutes  minutes in a row in which it must hold
     every_s       time between two looks at the signal; None: of no account
-    promql        the condition for Prometheus, the level as {level}; None: no usual metric tells it
+    promql        the condition for Prometheus, the level as {level}, the length of a long prompt as
+                  {prompt_bound}; None: no usual metric tells it
     """
 
     rule: str
@@ -62,29 +64,47 @@ def alerts(
     spike: Spike,
     busy: Sequence[tuple[datetime, datetime]],
     settings: Mapping[str, float],
+    long_tokens: float,
 ) -> tuple[Alert, ...]:
     """What each rule would have done in one incident, in the order of the rules.
 
     frame     mart.signal_minute of the incident's service, in the order of signal and minute
     busy      from and to of every confirmed incident of the service: what fires there is no false alarm
     settings  the levels by their names
+    long_tokens  the length from which on a prompt is long
 
     A rule fired for the incident if it fired in it, or before and was still firing when latency rose. The
     lead is the time by which it fires before the rule `latency_p99`, negative if after it; None where one of
     them does not fire. A false alarm is a firing in quiet time; the rate is None where less than an hour of
     quiet time is recorded.
     """
-    watched = [_Watched(rule, frame, spike, settings) for rule in rules]
+    watched = [_Watched(rule, frame, spike, settings, prompt_bound(long_tokens)) for rule in rules]
     fired = {one.rule.rule: one.fired(spike) for one in watched}
     return tuple(one.alert(fired, busy) for one in watched)
+
+
+def prompt_bound(long_tokens: float) -> int:
+    """The bound of vLLM's histogram of prompt lengths (1, 2, 5, 10, ...) nearest to that length, in tokens.
+
+    Nearest by ratio; of two equally near the smaller.
+    """
+    bounds: list[int] = [digit * 10**power for power in range(9) for digit in (1, 2, 5)]
+    return min(bounds, key=lambda bound: abs(math.log(bound / max(long_tokens, 1.0))))
+
+
+def filled(promql: str, level: float, bound: int) -> str:
+    """A rule's query with its numbers. PromQL has braces of its own, so `format` would not do."""
+    return promql.replace("{level}", f"{level:g}").replace("{prompt_bound}", f"{bound}.0")
 
 
 class _Watched:
     """One rule over the course of its signal."""
 
-    def __init__(self, rule: Rule, frame: pl.DataFrame, spike: Spike, settings: Mapping[str, float]) -> None:
+    def __init__(
+        self, rule: Rule, frame: pl.DataFrame, spike: Spike, settings: Mapping[str, float], bound: int
+    ) -> None:
         own = frame.filter(pl.col("signal") == rule.signal)
-        self.rule, self._level = rule, settings[rule.level]
+        self.rule, self._level, self._bound = rule, settings[rule.level], bound
         self._minutes: NDArray[np.int64] = own["minute"].dt.epoch("s").to_numpy() // 60
         usual = own.filter(pl.col("minute").is_between(spike.baseline_start, spike.baseline_end, "left"))
         self._usual = usual.select(pl.median("value")).item()
@@ -112,8 +132,7 @@ class _Watched:
             lead_seconds=None if lead is None else lead.total_seconds(),
             false_alarms_per_day=false * _DAY_MINUTES / quiet if quiet >= _QUIET_MINUTES else None,
             text=self._untestable or self._told(false, quiet),
-            # PromQL has braces of its own, so `format` would not do
-            promql=self.rule.promql and self.rule.promql.replace("{level}", f"{self._level:g}"),
+            promql=self.rule.promql and filled(self.rule.promql, self._level, self._bound),
             hold_minutes=self.rule.hold_minutes,
         )
 

@@ -29,6 +29,7 @@ from tracemortem.steps import opened
 from tracemortem.steps.annotations import kept, unmatched
 from tracemortem.steps.diagnosis import keep
 from tracemortem.steps.gathered import gathered
+from tracemortem.steps.long_prompts import long_from_tokens
 from tracemortem.steps.placebo import tried
 from tracemortem.warehouse import check, header
 from tracemortem.warehouse.build import build
@@ -202,6 +203,7 @@ def _incident(
             spike,
             store.frame(rows.BUSY, own).rows(),
             values,
+            long_from_tokens(store, spike.service, values),
         ),
     )
 

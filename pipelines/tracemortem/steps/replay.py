@@ -21,6 +21,7 @@ from tracemortem.replay.unchanged import unchanged
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
 from tracemortem.steps.diagnosis import keep, kept
+from tracemortem.steps.long_prompts import long_from_tokens
 from tracemortem.steps.world import Missing, Rebuilt, afterwards, rebuilt
 from tracemortem.warehouse.store import Store
 
@@ -57,7 +58,8 @@ def _replayed(store: Store, incident: Incident, values: Mapping[str, float]) -> 
     if isinstance(found, Missing):
         return changed(incident, replay=_not_available(found.why, found.coverage)), nothing
     total_s = found.world.total_s()
-    explained = _explained(incident, found, total_s, values)
+    long_tokens = long_from_tokens(store, incident.service, values)
+    explained = _explained(incident, found, total_s, values, long_tokens)
     explained, later = _mended(store, explained, found, values)
     minutes = [course(found.world.made, total_s, found.origin_s), *later]
     rows = pl.concat([nothing, *minutes], how="diagonal").with_columns(incident_id=pl.lit(incident.id))
@@ -89,7 +91,9 @@ def _mended(
     return changed(incident, mitigation=mitigation), [minutes.rename({"replayed_p99_s": "unchanged_p99_s"})]
 
 
-def _explained(incident: Incident, found: Rebuilt, total_s: Floats, values: Mapping[str, float]) -> Incident:
+def _explained(
+    incident: Incident, found: Rebuilt, total_s: Floats, values: Mapping[str, float], long_tokens: float
+) -> Incident:
     world, limits = found.world, found.world.model.limits
     agreement = fit(world, total_s)
     status, text = verdict(agreement, values)
@@ -117,13 +121,13 @@ def _explained(incident: Incident, found: Rebuilt, total_s: Floats, values: Mapp
     )
     if status == "not_available":
         return changed(incident, replay=replayed)
-    resets = shares(world, total_s, tuple(RESETS), values["long_context_tokens"])
+    resets = shares(world, total_s, tuple(RESETS), long_tokens)
     causes = reweighed(incident.causes, resets, values, is_quantified=status == "quantified")
     if status == "quantified":
         names = list(dict.fromkeys(one.reset for one in causes if one.role == "primary" and one.reset))
         together = {name: resets[name].share for name in names}
         if len(names) > 1:
-            together = dict(joint(world, total_s, names, values["long_context_tokens"]))
+            together = dict(joint(world, total_s, names, long_tokens))
         causes = with_shares(causes, resets, together)
     return changed(incident, causes=causes, replay=changed(replayed, resets=tuple(resets.values())))
 

@@ -18,6 +18,7 @@ from tracemortem.settings import Settings, objective_s
 from tracemortem.steps import answer, opened
 from tracemortem.steps.asked import Asked
 from tracemortem.steps.diagnosis import keep, kept
+from tracemortem.steps.long_prompts import long_from_tokens
 from tracemortem.steps.world import Missing, rebuilt
 from tracemortem.warehouse.ask import Published
 
@@ -92,7 +93,8 @@ def tried(
         return tuple(_untold(one, f"Not available: {found.why}.", None, target_s) for one in chosen)
     error = replay.during_replayed_s / replay.during_recorded_s - 1
     culprits = tuple(source.cidr for source in incident.sources if source.role == "culprit")
-    scene = Scene(found.clients, culprits, values["long_context_tokens"], found.is_size_told)
+    long_tokens = long_from_tokens(asked, incident.service, values)
+    scene = Scene(found.clients, culprits, long_tokens, found.is_size_told)
     status, why = _affordable(replay, len(found.world.made.prompt), chosen, values)
     if status == "not_available":
         return tuple(_untold(one, why, error, target_s) for one in chosen)
