@@ -243,6 +243,69 @@ def test_a_quiet_recording_has_a_report_that_says_so(tmp_path, capsys):
     assert (report["incidents"], report["inputs"][0]["rows"]) == ([], 600)
 
 
+@pytest.fixture
+def a_report(tmp_path, capsys, monkeypatch):
+    """A report of an incident that somebody named, and what makes it again: exit code, lines on stderr."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1777000000")
+    path, said_of_it = tmp_path / "spans.jsonl", tmp_path / "annotations.yaml"
+    path.write_text(spans(1200))
+    said_of_it.write_text(
+        "annotations: [{service: edge, window: 2026-04-24T01:45Z/2026-04-24T01:50Z, verdict: confirmed, "
+        "note: customers called}]"
+    )
+
+    def again() -> tuple[int, list[str]]:
+        return said(capsys, "postmortem", path, "--out", tmp_path / "out", "--annotations", said_of_it)
+
+    assert again() == (cli.DONE, [])
+    return tmp_path / "out" / "report.md", again
+
+
+def test_what_people_wrote_in_a_report_is_kept_when_it_is_made_again(a_report):
+    path, again = a_report
+    place = re.compile(rb"(<!-- yours: lessons \S+ .*-->\n)\n(<!-- /yours -->)")
+    path.write_bytes(place.sub(rb"\1Nobody  watched <b>it</b>.\r\n\2", path.read_bytes()))
+    assert b"Nobody  watched" in path.read_bytes()
+    before = path.read_bytes()
+    assert again() == (cli.DONE, [])
+    assert (path.read_bytes(), sorted(path.parent.glob("*.bak*"))) == (before, [])
+    assert "<p>Nobody  watched &lt;b&gt;it&lt;/b&gt;.</p>" in path.with_suffix(".html").read_text()
+    assert b"Nobody" not in path.with_suffix(".json").read_bytes()
+
+
+def test_a_report_that_was_changed_elsewhere_is_kept_beside_the_new_one(a_report):
+    path, again = a_report
+    for number, name in enumerate(("report.md.bak", "report.md.bak.2")):
+        changed = path.read_bytes().replace(b"## Summary", b"## Our summary %d" % number)
+        path.write_bytes(changed)
+        assert again() == (
+            cli.DONE,
+            [
+                f"tracemortem: {path} was changed outside of the places for people, and is made anew; "
+                f"as it was, it is kept in {path.with_name(name)}"
+            ],
+        )
+        assert path.with_name(name).read_bytes() == changed
+        assert b"## Summary" in path.read_bytes()
+    path.write_bytes(changed)
+    again()
+    assert len(list(path.parent.glob("*.bak*"))) == 2  # what is kept already is not kept twice
+
+
+def test_damaged_marks_stop_the_run_before_it_begins_and_nothing_is_lost(a_report):
+    path, again = a_report
+    damaged = path.read_bytes().replace(b"<!-- /yours -->", b"", 1)
+    path.write_bytes(damaged)
+    code, lines = again()
+    assert (code, lines[0], len(lines)) == (
+        cli.USERS_TO_FIX,
+        "tracemortem: the marks of a place for people are damaged",
+        4,
+    )
+    assert re.fullmatch(rf"  where  {path}, line \d+", lines[1])
+    assert path.read_bytes() == damaged
+
+
 def test_with_json_every_line_is_an_object_and_the_last_the_result(tmp_path, capsys):
     path = tmp_path / "spans.jsonl"
     path.write_text(spans(20))

@@ -1,7 +1,8 @@
 """The words rooms share. Instants are UTC datetimes, durations seconds, shares 0 to 1; None is not known."""
 
+import re
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from tracemortem.findings import Alert, Movement, Placebo, Replay, Segment, Split, Tally, WhatIf
 
@@ -101,6 +102,16 @@ class Impact:
 # By so much may a start move when detection or its data change, and an incident still be the one that was
 # named by its id.
 _DRIFT = timedelta(minutes=10)
+_ID = re.compile(r"(\d{8}T\d{4}Z)-(.+)", re.DOTALL)
+
+
+def named_by(incident_id: str) -> tuple[datetime, str] | None:
+    """The start and the service that an incident's id tells; None if it is no such id."""
+    parts = _ID.fullmatch(incident_id)
+    try:
+        return parts and (datetime.strptime(parts[1], "%Y%m%dT%H%MZ").replace(tzinfo=UTC), parts[2])
+    except ValueError:  # a thirteenth month
+        return None
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from tracemortem.steps.replay import replay
 from tracemortem.steps.site import site as write_site
 from tracemortem.steps.tell import tell
 from tracemortem.steps.what_if import asked_for, what_if
+from tracemortem.steps.written import check, set_aside
 from tracemortem.warehouse import ask
 
 __all__ = ["Outcome", "Settings", "formats", "ingest", "inspect", "policies", "postmortem", "query", "site"]
@@ -108,15 +109,17 @@ def postmortem(settings: Settings, step: Step = plain) -> Outcome:
         discard(settings)  # what a run that was killed left behind
         try:
             step(annotate)(settings)  # first, as a mistake in that file is the user's to mend
+            step(check)(settings)  # and so are damaged marks
             rejected = step(load)(settings)
             requests = step(model)(settings)
             step(detect)(settings)
             confirmed = step(explain)(settings)
             step(replay)(settings)
             step(what_if)(settings)
+            kept = step(set_aside)(settings)
             report = step(render)(settings)
             lines = tell(settings)
-            warnings = step(publish)(settings)
+            warnings = (*kept, *step(publish)(settings))
         finally:
             discard(settings)
     return Outcome(

@@ -33,11 +33,11 @@ def with_causes_told_by(told, tmp_path: Path):
 
 def test_a_template_of_one_s_own_is_used(with_causes_told_by):
     markdown = with_causes_told_by("See the wiki of {{ incident.service }}.")
-    assert "## Why\n\nSee the wiki of clause-desk.\n\n## From where" in markdown
+    assert "## Root causes\n\nSee the wiki of clause-desk.\n\n## Trigger" in markdown
 
 
 def test_a_section_that_comes_out_blank_is_left_out(with_causes_told_by):
-    assert "## Why" not in with_causes_told_by("{% if false %}x{% endif %}\n")
+    assert "## Root causes" not in with_causes_told_by("{% if false %}x{% endif %}\n")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ anything.
 import base64
 import gzip
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -17,9 +17,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
+from tracemortem.report import yours
 from tracemortem.report.escaping import anchor
 from tracemortem.report.sections import found
 
@@ -56,12 +57,18 @@ def markdown(parts: Iterable[Part]) -> str:
 
 
 def page(
-    parts: Sequence[Part], folders: Sequence[Path], *, words: Mapping[str, Mapping[str, str]], home: str = ""
+    parts: Sequence[Part],
+    folders: Sequence[Path],
+    *,
+    words: Mapping[str, Mapping[str, str]],
+    written: yours.Words,
+    home: str = "",
 ) -> str:
     """The parts as one HTML page.
 
     folders   where page.html.j2, page.css and page.js are; earlier ones first
     words     of the report's language; those for verdicts become labels where a template has them in bold
+    written   what people wrote, by its place; an empty place shows what might be written there
     home      relative address of the page that lists this one; "": none does
 
     Style is allowed inline, as Plotly writes style sheets and style attributes; without the network, and with
@@ -87,7 +94,7 @@ def page(
             css=Markup(found(folders, "page.css").read_text(encoding="utf-8")),
             script=Markup(script) if has_charts else "",
             plotly=_packed(get_plotlyjs()) if has_charts else "",
-            parts=[_shown(part, labels, taken) for part in parts],
+            parts=[_shown(part, labels, taken, written) for part in parts],
         )
     )
 
@@ -108,7 +115,7 @@ def hashed(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def _shown(part: Part, labels: Mapping[str, str], taken: set[str]) -> dict[str, object]:
+def _shown(part: Part, labels: Mapping[str, str], taken: set[str], written: yours.Words) -> dict[str, object]:
     """A part as page.html.j2 takes it."""
     heading = _READER.parseInline(part.title)
     return {
@@ -116,11 +123,32 @@ def _shown(part: Part, labels: Mapping[str, str], taken: set[str]) -> dict[str, 
         "level": part.level,
         "id": _unique(anchor(_words_in(heading[0])), taken),
         "title": Markup(_html(heading)),
-        "html": Markup(_html(_dressed(_READER.parse(part.text), labels, taken))),
+        "html": Markup("".join(_pieces(part, labels, taken, written))),
         "is_folded": part.is_folded,
         "figure": Markup(part.figure.replace("<", "\\u003c")) if part.figure else "",
         "picture": Markup(part.picture),
     }
+
+
+def _pieces(part: Part, labels: Mapping[str, str], taken: set[str], written: yours.Words) -> Iterator[str]:
+    """The product's words and people's, each parsed by itself: what is left open in one ends with it."""
+    for piece in yours.pieces(part.text, part.name):
+        words = "" if piece.place is None else written.get(piece.place, "")
+        if piece.place is None:
+            yield _html(_dressed(_READER.parse(piece.text), labels, taken))
+        elif words.strip():
+            theirs = _lowered(_dressed(_READER.parse(yours.shown(words)), {}, taken), part.level)
+            yield f'<div class="yours">\n{_html(theirs)}</div>\n'
+        else:
+            yield f'<p class="yours">{escape(piece.prompt)}</p>\n'
+
+
+def _lowered(tokens: list[Token], level: int) -> list[Token]:
+    """Headings that people wrote, below that of the section they stand in."""
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(6, max(level + 1, int(token.tag[1:])))}"
+    return tokens
 
 
 def _dressed(tokens: list[Token], labels: Mapping[str, str], taken: set[str]) -> list[Token]:

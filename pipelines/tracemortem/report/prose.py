@@ -16,7 +16,8 @@ from jinja2 import (
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tracemortem.errors import DefinitionError
-from tracemortem.report import escaping, quantities
+from tracemortem.incident import Incident
+from tracemortem.report import escaping, quantities, yours
 from tracemortem.report.escaping import Markdown
 
 Words = Mapping[str, Mapping[str, str]]
@@ -56,6 +57,7 @@ def environment(
         "fenced": escaping.fenced,
         "link": _link,
         "source": lambda fact: _link(fact.id, headings[fact.sql]) if fact.sql else fact.id,
+        "yours": lambda name, incident=None: _place(name, incident, words),
         "word": lambda key, group: words[group].get(key, key.replace("_", " ")),
     }
     return made
@@ -95,6 +97,14 @@ def _put_out(value: object, words: Words) -> object:
 
 def _link(text: str, heading: str) -> Markdown:
     return Markdown(f"[{escaping.escaped(text)}](#{escaping.anchor(heading)})")
+
+
+def _place(name: str, incident: Incident | None, words: Words) -> Markdown:
+    """A place for people, of an incident or of the whole report."""
+    try:
+        return yours.place(name, incident.id if incident else yours.REPORT, words["yours"].get(name, ""))
+    except ValueError as error:
+        raise TemplateRuntimeError(str(error)) from error
 
 
 def _quantity(value: float | None, unit: str, beside: float | None, words: Words) -> str:

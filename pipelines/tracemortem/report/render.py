@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tracemortem.folders import folder
 from tracemortem.incident import Diagnosis, Incident
+from tracemortem.report import yours
 from tracemortem.report.charts import figure
 from tracemortem.report.course import Course, course, digest, rows_of
 from tracemortem.report.document import checked, document, encoded
 from tracemortem.report.drawing import drawing
-from tracemortem.report.escaping import Markdown
+from tracemortem.report.escaping import Markdown, escaped
 from tracemortem.report.pages import Part, markdown, page
 from tracemortem.report.policies import policies
 from tracemortem.report.prose import environment, rendered
@@ -54,12 +56,14 @@ def write(
     product_version: str,
     created_at: datetime,
     templates: Sequence[Path] = (),
+    written: yours.Words = MappingProxyType({}),
 ) -> list[Path]:
     """Write report.json, report.md and report.html into the folder `out`, which is made if need be.
 
     rows       frame name -> rows, for every frame postmortem.yaml names (`sections.frames` lists them); a
                column incident_id says whose rows they are
     templates  folders whose files go before the product's own: other words, other sections, another style
+    written    what people wrote in the places of the report that stood there before
     returns    the three paths
     raises     DefinitionError for a faulty template or declaration, or a missing frame or column
 
@@ -68,11 +72,16 @@ def write(
     """
     folders = (*templates, folder("reports"))
     report = checked(document(diagnosis, product_version=product_version, created_at=created_at))
+    language = words(folders)
     parts = _made(diagnosis, rows, folders, product_version, created_at)
+    theirs = yours.at_home(written, _with_status(diagnosis, "confirmed"))
+    parts.extend(_homeless(parts, theirs, language))
+    text = markdown(parts)
+    yours.read(text, "the report, by its templates")  # a place that stands twice would lose what is in one
     files = {
         "report.json": encoded(report),
-        "report.md": markdown(parts).encode(),
-        "report.html": page(parts, folders, words=words(folders)).encode(),
+        "report.md": yours.filled(yours.sealed(text), theirs).encode("utf-8", "surrogateescape"),
+        "report.html": page(parts, folders, words=language, written=theirs).encode(),
     }
     out.mkdir(parents=True, exist_ok=True)
     put(files, out)
@@ -90,7 +99,7 @@ def html(
     """The same page alone, with a link to the page that lists it; home: where that lies, relative."""
     folders = (folder("reports"),)
     parts = _made(diagnosis, rows, folders, product_version, created_at)
-    return page(parts, folders, words=words(folders), home=home).encode()
+    return page(parts, folders, words=words(folders), written={}, home=home).encode()
 
 
 def _made(
@@ -172,6 +181,18 @@ def _chapter(
                 figure=figure(drawn, book.words).to_json() if drawn else None,
                 picture=_picture(book, section, incident, drawn),
             )
+
+
+def _homeless(
+    parts: Iterable[Part], written: yours.Words, words: Mapping[str, Mapping[str, str]]
+) -> Iterator[Part]:
+    """Words for which this report has no place, as its last section; in places, so that they may go home."""
+    there = {piece.place for part in parts for piece in yours.pieces(part.text, part.name)}
+    left = sorted(place for place, text in written.items() if text.strip() and place not in there)
+    if left:
+        told = (f"{escaped(f'{of}, {name}')}\n\n{yours.place(name, of, '')}" for name, of in left)
+        text = "\n\n".join((words["page"]["homeless_why"], *told))
+        yield Part(name="homeless", level=2, title=words["page"]["homeless"], text=text)
 
 
 def _picture(book: _Book, section: Section, incident: Incident | None, drawn: Course | None) -> str:

@@ -1,9 +1,8 @@
 """Step 0: what people who know say of incidents, from --annotations into meta.annotation for later runs."""
 
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import astuple
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -12,14 +11,13 @@ from tracemortem import declared, folders
 from tracemortem import settings as options
 from tracemortem.errors import DefinitionError, SettingError
 from tracemortem.explain.weigh import UNEXPLAINED
-from tracemortem.incident import Annotation, Incident, QualityCheck
+from tracemortem.incident import Annotation, Incident, QualityCheck, named_by
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
 from tracemortem.warehouse.store import Store
 
 _KEYS = ("incident", "service", "window", "verdict", "cause", "by", "note")
 _VERDICTS = ("confirmed", "dismissed")
-_ID = re.compile(r"(\d{8}T\d{4}Z)-(.+)")
 _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "said": pl.String, "service": pl.String, "started_at": pl.Datetime("us", "UTC"),
     "ended_at": pl.Datetime("us", "UTC"), "verdict": pl.String, "cause": pl.String, "author": pl.String,
@@ -135,12 +133,9 @@ def _named(
         )
     if "incident" in texts:
         named = texts["incident"]
-        parts = _ID.fullmatch(named)
-        try:
-            if parts is not None:
-                return named, parts[2], datetime.strptime(parts[1], "%Y%m%dT%H%MZ").replace(tzinfo=UTC), None
-        except ValueError:  # a thirteenth month
-            pass
+        told = named_by(named)
+        if told is not None:
+            return named, told[1], told[0], None
         raise _wrong(path, number, f"no incident has the id {named!r}", "an id is a start and a service")
     try:
         start, end = options.span(texts["window"], timezone)

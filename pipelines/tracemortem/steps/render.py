@@ -13,6 +13,7 @@ from tracemortem.report.sections import frames, sections
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
 from tracemortem.steps.diagnosis import kept
+from tracemortem.steps.written import written
 from tracemortem.warehouse.build import build
 from tracemortem.warehouse.store import Store
 
@@ -40,6 +41,7 @@ def render(settings: Settings) -> str:
                 Path(settings.out),
                 product_version=__version__,
                 created_at=opened.now(),
+                written=written(settings),
             )
         except OSError as error:
             raise SettingError(
