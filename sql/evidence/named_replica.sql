@@ -38,15 +38,6 @@ numbered as (
     from noted
 ),
 
-usual as (
-    select
-        incident_id,
-        quantile_cont(duration_s, 0.99) filter (where counts_for_latency) as p99_s
-    from evidence.request_phase
-    where phase = 'baseline'
-    group by incident_id
-),
-
 answered as (
     select
         numbered.number,
@@ -55,16 +46,16 @@ answered as (
         request.replica,
         request.duration_s,
         time_bucket(interval 1 minute, request.started_at) as minute,
-        request.duration_s > $recovered_ratio * usual.p99_s as is_slower
+        request.duration_s > $recovered_ratio * impact.baseline_s as is_slower
     from numbered
     inner join evidence.request_phase as request on numbered.incident_id = request.incident_id
-    inner join usual on numbered.incident_id = usual.incident_id
+    inner join evidence.impact on numbered.incident_id = impact.incident_id
     where
         request.phase in ('during', 'after')
         and request.counts_for_latency
         and request.replica is not null
         and request.started_at < numbered.happened_at + $effect_minutes * interval 1 minute
-        and usual.p99_s is not null
+        and impact.baseline_s is not null
 ),
 
 by_minute as (
@@ -82,10 +73,7 @@ together as (
         number,
         is_named,
         is_after,
-        -- variance by mean, of sums of integers: var_samp differs in its last digits from run to run
-        (count(slower) * sum(slower * slower) - sum(slower) * sum(slower))
-        / nullif(count(slower) * (count(slower) - 1), 0)
-        / nullif(avg(slower), 0) as spread
+        spread(slower) as spread
     from by_minute
     group by number, is_named, is_after
 ),

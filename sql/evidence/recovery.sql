@@ -57,10 +57,7 @@ slower_together as (
     select
         incident_id,
         sum(requests) as requests,
-        -- variance by mean, of sums of integers: var_samp differs in its last digits from run to run
-        (count(requests) * sum(requests * requests) - sum(requests) * sum(requests))
-        / nullif(count(requests) * (count(requests) - 1), 0)
-        / nullif(avg(requests), 0) as spread
+        spread(requests) as spread
     from slower
     group by incident_id
 ),

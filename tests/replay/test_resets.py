@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from worlds import INCIDENT, LIMITS, served
+from worlds import CAUSED, LIMITS, START_S, served
 
 from tracemortem.replay.model import calibrated
 from tracemortem.replay.recorded import requests
@@ -12,24 +12,11 @@ from tracemortem.replay.resets import RESETS, World, undone
 from tracemortem.replay.shares import Fit, fit, joint, shares, verdict
 
 LONG = 4096
-START_S = INCIDENT * 60
 
 
 def world_of(**changes):
     made = requests(served(**changes))
     return World(calibrated(made, LIMITS), made, made.rest)
-
-
-CAUSED = {
-    "long": {"is_long": lambda at, chance: chance < np.where(at < START_S, 0.01, 0.12), "a_second": 8.0},
-    "speed": {"slower": {0: 2.0, 1: 2.0}},
-    "cache": {
-        "hit": lambda at_s: 0.95 if at_s < START_S else 0.0,
-        "is_long": lambda at, chance: chance < 0.15,
-        "a_second": 8.0,
-    },
-    "front": {"rest_s": lambda at_s: 0.02 if at_s < START_S else 4.0},
-}
 
 
 @pytest.mark.parametrize("cause", CAUSED)

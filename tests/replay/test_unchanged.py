@@ -5,24 +5,12 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from worlds import INCIDENT, LIMITS, MINUTES, served
+from worlds import CAUSED, LIMITS, MINUTES, START_S, served
 
 from tracemortem.replay.model import calibrated
 from tracemortem.replay.recorded import requests
 from tracemortem.replay.resets import World
 from tracemortem.replay.unchanged import unchanged
-
-START_S = INCIDENT * 60
-CAUSED = {
-    "long": {"is_long": lambda at, chance: chance < np.where(at < START_S, 0.01, 0.12), "a_second": 8.0},
-    "speed": {"slower": {0: 2.0, 1: 2.0}},
-    "cache": {
-        "hit": lambda at_s: 0.95 if at_s < START_S else 0.0,
-        "is_long": lambda at, chance: chance < 0.15,
-        "a_second": 8.0,
-    },
-    "front": {"rest_s": lambda at_s: 0.02 if at_s < START_S else 4.0},
-}
 
 
 def later(seed, **changes):

@@ -11,6 +11,17 @@ LIMITS = Limits(budget=2048, running=256, blocks=1 << 30, block=16)
 MINUTES = 40
 LONG = 4096
 INCIDENT = 20  # the minute from which on it is one
+START_S = INCIDENT * 60
+CAUSED = {  # what goes wrong in it -> what `served` takes for that
+    "long": {"is_long": lambda at, chance: chance < np.where(at < START_S, 0.01, 0.12), "a_second": 8.0},
+    "speed": {"slower": {0: 2.0, 1: 2.0}},
+    "cache": {
+        "hit": lambda at_s: 0.95 if at_s < START_S else 0.0,
+        "is_long": lambda at, chance: chance < 0.15,
+        "a_second": 8.0,
+    },
+    "front": {"rest_s": lambda at_s: 0.02 if at_s < START_S else 4.0},
+}
 
 
 def served(

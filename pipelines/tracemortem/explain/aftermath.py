@@ -183,12 +183,11 @@ def _status_afterwards(
 def _at_most_slower(row: Mapping[str, Any]) -> float | None:
     """Share of the requests after the end that took longer than they may, at most, with 95 % certainty.
 
-    Wilson's interval (1927). Slow requests come together, so that they tell as much as fewer that come
-    independently: as many times fewer as their number by minute varies more than a Poisson variable.
+    Wilson's interval (1927).
     """
     if not row["requests_after"] or row["slower_after"] is None:
         return None
-    telling = row["requests_after"] / max(row["slower_spread"] or 1.0, 1.0)
+    telling = _telling(row["requests_after"], row["slower_spread"])
     share, square = row["slower_after"] / row["requests_after"], _SURE**2
     half = _SURE * sqrt(share * (1 - share) / telling + square / (4 * telling**2))
     return float((share + square / (2 * telling) + half) / (1 + square / telling))
@@ -275,6 +274,15 @@ def _beside_others(
 
 def _variance(group: Mapping[str, Any]) -> float:
     """Of a share of slow requests: Agresti and Caffo (2000), who count one more slow and one more not."""
-    telling = group["requests"] / max(group["spread"] or 1.0, 1.0)
+    telling = _telling(group["requests"], group["spread"])
     share = (group["slower"] / group["requests"] * telling + 1) / (telling + 2)
     return float(share * (1 - share) / (telling + 2))
+
+
+def _telling(requests: int, spread: float | None) -> float:
+    """How many requests that come independently tell as much about who is slow as these.
+
+    Slow requests come together: as many times fewer as their number by minute varies more than a Poisson
+    variable.
+    """
+    return requests / max(spread or 1.0, 1.0)

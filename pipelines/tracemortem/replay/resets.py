@@ -10,7 +10,7 @@ from tracemortem.replay.prefixes import Prefixes
 from tracemortem.replay.recorded import Bools, Floats, Ints, Requests
 
 _SEED = 1993  # the same input must give the same bytes
-KINDS = 10  # requests without which a length has nothing to be like
+_KINDS = 10  # requests without which a length has nothing to be like
 
 
 @dataclass(frozen=True)
@@ -59,23 +59,18 @@ def _cache(world: World, _: float) -> World:
     What was cached stays: who came with the incident may ask for the same more often than anybody before.
     """
     made = world.made
-    share = made.cached / made.prompt
-    kind = lengths(made)
-    wanted = made.cached.copy()
-    for one in np.unique(kind[made.is_during]):
-        before, during = made.is_before & (kind == one), made.is_during & (kind == one)
-        if before.sum() >= KINDS:
-            wanted[during] = np.quantile(share[before], ranks(share[during])) * made.prompt[during]
+    share = as_those(made, made.cached / made.prompt, made.is_before, made.is_during)
+    wanted = (share * made.prompt).astype(np.int64)
     wanted = wanted // world.model.limits.block * world.model.limits.block
     return replace(world, made=replace(made, cached=np.clip(wanted, made.cached, made.prompt - 1)))
 
 
 def _long(world: World, long_tokens: float) -> World:
     """As many long prompts of each length a minute as before."""
-    kind = lengths(world.made)
+    kind = _lengths(world.made)
     for one in np.unique(kind[world.made.prompt >= long_tokens]):
         made = world.made
-        world = _thinned(world, (made.prompt >= long_tokens) & (lengths(made) == one))
+        world = _thinned(world, (made.prompt >= long_tokens) & (_lengths(made) == one))
     return world
 
 
@@ -88,7 +83,7 @@ def _outputs(world: World, _: float) -> World:
     """Answers not longer than those of the same rank before."""
     made = world.made
     output = made.output.copy()
-    wanted = np.quantile(made.output[made.is_before], ranks(made.output[made.is_during]))
+    wanted = np.quantile(made.output[made.is_before], _ranks(made.output[made.is_during]))
     output[made.is_during] = np.minimum(output[made.is_during], np.maximum(wanted, 1).astype(np.int64))
     return replace(world, made=replace(made, output=output))
 
@@ -116,7 +111,7 @@ def _front(world: World, _: float) -> World:
     """Time outside the engine as that of the same rank before."""
     during = world.made.is_during
     rest = world.rest.copy()
-    rest[during] = np.quantile(rest[world.made.is_before], ranks(rest[during]))
+    rest[during] = np.quantile(rest[world.made.is_before], _ranks(rest[during]))
     return replace(world, rest=rest)
 
 
@@ -145,7 +140,20 @@ def _thinned(world: World, which: Bools) -> World:
     return world.without(dropped)
 
 
-def lengths(made: Requests) -> Ints:
+def as_those(made: Requests, values: Floats, those: Bools, these: Bools) -> Floats:
+    """The values, of these requests those of the same rank among those as long; shape (n,).
+
+    Lengths of which there are fewer than _KINDS of those keep what they have.
+    """
+    found, kind = values.copy(), _lengths(made)
+    for one in np.unique(kind[these]):
+        source, target = those & (kind == one), these & (kind == one)
+        if source.sum() >= _KINDS:
+            found[target] = np.quantile(values[source], _ranks(values[target]))
+    return found
+
+
+def _lengths(made: Requests) -> Ints:
     """A number for prompts of about the same length: those within a factor of two have it in common."""
     return np.log2(np.maximum(made.prompt, 1)).astype(np.int64)
 
@@ -154,7 +162,7 @@ def _span(times: Floats) -> float:
     return max(float(np.ptp(times)), 1.0)
 
 
-def ranks(values: Floats | Ints) -> Floats:
+def _ranks(values: Floats | Ints) -> Floats:
     """Where each value stands among all, in (0, 1), those that are alike in order of arrival."""
     found = np.empty(len(values))
     found[np.argsort(values, kind="stable")] = (np.arange(len(values)) + 0.5) / len(values)

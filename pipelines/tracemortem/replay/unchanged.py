@@ -6,7 +6,7 @@ import numpy as np
 
 from tracemortem.replay.model import BIN_S, Model
 from tracemortem.replay.recorded import Floats, Ints, Requests
-from tracemortem.replay.resets import KINDS, World, lengths, ranks
+from tracemortem.replay.resets import World, as_those
 
 
 def unchanged(world: World, made: Requests, *, keeps_cache: bool) -> Floats:
@@ -27,7 +27,8 @@ def unchanged(world: World, made: Requests, *, keeps_cache: bool) -> Floats:
     replica[astray] = there[np.arange(int(astray.sum())) % len(there)]
     asked = replace(made, replica=replica, cached=made.cached if keeps_cache else _cached(made))
     model = _as_slow(world, int(made.last.max() // BIN_S) + 1)
-    total: Floats = _rest(made) + model.times(asked)[:, 2] - made.arrival
+    rest = as_those(made, made.rest, made.is_during, ~made.is_during)
+    total: Floats = rest + model.times(asked)[:, 2] - made.arrival
     return total
 
 
@@ -51,22 +52,7 @@ def _as_slow(world: World, columns: int) -> Model:
     return replace(world.model, slowness=longer)
 
 
-def _rest(made: Requests) -> Floats:
-    """Time outside the engine: of requests as long, what that of the same rank had in the incident."""
-    return _as_in_it(made, made.rest)
-
-
 def _cached(made: Requests) -> Ints:
     """Of requests as long, no more cached than of that of the same rank in the incident."""
-    found = _as_in_it(made, made.cached / made.prompt) * made.prompt
-    return np.minimum(made.cached, found.astype(np.int64))
-
-
-def _as_in_it(made: Requests, values: Floats) -> Floats:
-    """Those after the incident have what those as long and of the same rank had in it; shape (n,)."""
-    found, kind = values.copy(), lengths(made)
-    for one in np.unique(kind[~made.is_during]):
-        during, after = made.is_during & (kind == one), ~made.is_during & (kind == one)
-        if during.sum() >= KINDS:
-            found[after] = np.quantile(values[during], ranks(values[after]))
-    return found
+    share = as_those(made, made.cached / made.prompt, made.is_during, ~made.is_during)
+    return np.minimum(made.cached, (share * made.prompt).astype(np.int64))

@@ -60,14 +60,14 @@ def _replayed(store: Store, incident: Incident, values: Mapping[str, float]) -> 
     total_s = found.world.total_s()
     long_tokens = long_from_tokens(store, incident.service, values)
     explained = _explained(incident, found, total_s, values, long_tokens)
-    explained, later = _mended(store, explained, found, values)
+    explained, later = _mended(store, explained, found, total_s, values)
     minutes = [course(found.world.made, total_s, found.origin_s), *later]
     rows = pl.concat([nothing, *minutes], how="diagonal").with_columns(incident_id=pl.lit(incident.id))
     return explained, rows
 
 
 def _mended(
-    store: Store, incident: Incident, found: Rebuilt, values: Mapping[str, float]
+    store: Store, incident: Incident, found: Rebuilt, total_s: Floats, values: Mapping[str, float]
 ) -> tuple[Incident, list[pl.DataFrame]]:
     """The incident with what who came after it would have met had nobody mended it, and that by minute."""
     is_quantified = incident.replay is not None and incident.replay.status == "quantified"
@@ -84,7 +84,7 @@ def _mended(
         float(np.nanquantile(cache_too_s, QUANTILE)),
         float(np.quantile(made.total[is_after], QUANTILE)),
         usual_s=values["recovered_ratio"] * incident.baseline,
-        error=abs(fit(found.world, found.world.total_s()).error),
+        error=abs(fit(found.world, total_s).error),
     )
     mitigation = tuple(changed(one, evidence=(*one.evidence, *facts)) for one in incident.mitigation)
     minutes = course(made.only(is_after), engines_s, found.origin_s)

@@ -121,8 +121,8 @@ def afterwards(
     if covered < values["replay_covered_share"]:
         return None
     made: Requests | None = requests(known)
-    if known["cached_tokens"].null_count():
-        made = _with_cache(asked, requests(known), known, found.world.model.limits.block)
+    if made is not None and known["cached_tokens"].null_count():
+        made = _with_cache(asked, made, known, found.world.model.limits.block)
     if made is None:
         return None
     there = known["replica"].unique().sort().to_list()
