@@ -212,3 +212,55 @@ def test_a_macro_that_does_what_no_macro_may_is_refused(store: Store, sql: Sql, 
     with pytest.raises(DefinitionError) as raised:
         build(store, sql(macro__ratio=RATIO, macro__m=text), {})
     assert raised.value.why == why
+
+
+REQUESTS = a_model(
+    """
+    select
+        case when range < $count then timestamptz '2026-04-24' + to_seconds(range // 7) end as started_at,
+        hash(range) / 18446744073709551616.0 as duration_s
+    from range($count + 5)
+    """,
+    "started_at",
+    "duration_s",
+)
+MINUTES = a_model(
+    """
+    select
+        time_bucket(interval 1 minute, started_at) as minute,
+        count(*) as requests,
+        quantile_cont(duration_s, 0.9) as p90_s,
+        quantile_cont(duration_s, 0.5) as p50_s
+    from norm.request
+    group by minute
+    order by minute
+    """,
+    "minute",
+    "requests",
+    "p90_s",
+    "p50_s",
+)
+
+
+@pytest.mark.parametrize("at_once", [1, 419, 420, 421, 5000])
+def test_minutes_of_many_requests_are_built_part_by_part(
+    store: Store, sql: Sql, monkeypatch: pytest.MonkeyPatch, at_once: int
+):
+    folder = sql(norm__request=REQUESTS, mart__minutes=MINUTES)
+    assert build(store, folder, {"count": 5000}) == {"norm.request": 5005, "mart.minutes": 13}
+    whole = store.frame("from mart.minutes order by all")
+    monkeypatch.setattr("tracemortem.warehouse.build._REQUESTS_AT_ONCE", at_once)
+    assert build(store, folder, {"count": 5000}) == {"norm.request": 5005, "mart.minutes": 13}
+    assert store.frame("from mart.minutes order by all").equals(whole)
+    assert whole["requests"].sum() == 5005  # those without a time are in one of the parts
+
+
+def test_minutes_of_more_requests_than_memory_holds_are_built(
+    tmp_path: Path, sql: Sql, monkeypatch: pytest.MonkeyPatch
+):
+    folder = sql(norm__request=REQUESTS, mart__minutes=MINUTES)
+    with Store(tmp_path / "x.duckdb", sql=folder, memory_limit="50MB", threads=1) as store:
+        with pytest.raises(WarehouseError, match="more memory"):
+            build(store, folder, {"count": 3_000_000})
+        monkeypatch.setattr("tracemortem.warehouse.build._REQUESTS_AT_ONCE", 300_000)
+        assert build(store, folder, {"count": 3_000_000}, ("mart",)) == {"mart.minutes": 7144}
