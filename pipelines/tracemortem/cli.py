@@ -116,6 +116,18 @@ def _parser() -> argparse.ArgumentParser:
     _reading(ingest)
     ingest.set_defaults(command=_ingest)
 
+    daily = commands.add_parser(
+        "daily", help="load new files, then report every day that is not reported yet"
+    )
+    _reading(daily, inputs="*")
+    daily.add_argument("--out", required=True, metavar="DIR", help="folder for the reports, one a day")
+    daily.add_argument(
+        "--day", metavar="YYYY-MM-DD", help="this day alone (UTC), reported or not, over or not"
+    )
+    daily.add_argument("--annotations", metavar="FILE", help="what you know of incidents: a YAML file")
+    daily.add_argument("--objective", metavar="p99=TIME", help="what the P99 is to stay under, as p99=2s")
+    daily.set_defaults(command=_daily)
+
     inspect = commands.add_parser("inspect", help="what each file is, rows, rejects, time span, first rows")
     _finding(inspect)
     inspect.add_argument("--json", action="store_true", help="one JSON object a file")
@@ -152,10 +164,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _reading(parser: argparse.ArgumentParser) -> None:
-    """The options of every command that loads."""
-    _finding(parser)
-    parser.add_argument("--db", metavar="FILE", help="the DuckDB file that readers open")
+def _reading(parser: argparse.ArgumentParser, inputs: str = "+") -> None:
+    """The options of every command that loads; inputs: how many, as argparse says it.
+
+    With "*", none at all may be given, and there must be a file that has some already.
+    """
+    _finding(parser, inputs)
+    parser.add_argument(
+        "--db", required=inputs == "*", metavar="FILE", help="the DuckDB file that readers open"
+    )
     parser.add_argument(
         "--trusted-proxies", default="", metavar="CIDR,...", help="whose X-Forwarded-For counts"
     )
@@ -166,9 +183,9 @@ def _reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="progress and result as JSON lines on stdout")
 
 
-def _finding(parser: argparse.ArgumentParser) -> None:
+def _finding(parser: argparse.ArgumentParser, inputs: str = "+") -> None:
     """What is read, and what is told of it: the options of every command that reads files."""
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="file, folder or glob")
+    parser.add_argument("inputs", nargs=inputs, metavar="INPUT", help="file, folder or glob")
     parser.add_argument("--tz", default="UTC", metavar="ZONE", help="time zone for what people read")
     parser.add_argument("--start", metavar="TIME", help="first sample, for files whose samples have no time")
     parser.add_argument("--every", type=float, metavar="SECONDS", help="from one such sample to the next")
@@ -190,6 +207,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         formats=given.formats,
         annotations=getattr(given, "annotations", None),
         objective=getattr(given, "objective", None),
+        day=getattr(given, "day", None),
         trusted_proxies=given.trusted_proxies,
         overrides=tuple(given.set),
         max_rejects=given.max_rejects,
@@ -200,12 +218,16 @@ def _postmortem(given: argparse.Namespace) -> int:
     return _run("postmortem", given)
 
 
+def _daily(given: argparse.Namespace) -> int:
+    return _run("daily", given)
+
+
 def _ingest(given: argparse.Namespace) -> int:
     return _run("ingest", given)
 
 
 def _run(name: str, given: argparse.Namespace) -> int:
-    """One of the two jobs that load, plainly or as a Prefect flow, and its summary."""
+    """One of the jobs that load, plainly or as a Prefect flow, and its summary."""
     from tracemortem import pipeline, progress
 
     settings = _settings(given)

@@ -1,5 +1,7 @@
 """THE composition: files -> raw -> norm, mart -> incidents -> evidence -> report -> published file.
 
+Of a warehouse of many days the same once a day, of the records of that day and those before it.
+
 It exists once. The command line calls it plainly; a Prefect flow calls it with `step` making tasks.
 """
 
@@ -11,6 +13,8 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from tracemortem.settings import Settings
 from tracemortem.steps import answer, look
 from tracemortem.steps.annotations import annotate
+from tracemortem.steps.day_report import day_report
+from tracemortem.steps.days import cut, due, forget, of_day, put_away, refuse_warehouse, retain
 from tracemortem.steps.detect import detect
 from tracemortem.steps.explain import explain
 from tracemortem.steps.load import load
@@ -25,7 +29,18 @@ from tracemortem.steps.what_if import asked_for, what_if
 from tracemortem.steps.written import check, set_aside
 from tracemortem.warehouse import ask
 
-__all__ = ["Outcome", "Settings", "formats", "ingest", "inspect", "policies", "postmortem", "query", "site"]
+__all__ = [
+    "Outcome",
+    "Settings",
+    "daily",
+    "formats",
+    "ingest",
+    "inspect",
+    "policies",
+    "postmortem",
+    "query",
+    "site",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,6 +101,7 @@ def ingest(settings: Settings, step: Step = plain) -> Outcome:
     raises   TracemortemError for what the user can mend
     """
     with taken(settings.checked()):
+        refuse_warehouse(settings)
         rejected = step(load)(settings)
         requests = step(model)(settings)
         warnings = step(publish)(settings)
@@ -110,14 +126,9 @@ def postmortem(settings: Settings, step: Step = plain) -> Outcome:
         try:
             step(annotate)(settings)  # first, as a mistake in that file is the user's to mend
             step(check)(settings)  # and so are damaged marks
+            refuse_warehouse(settings)
             rejected = step(load)(settings)
-            requests = step(model)(settings)
-            step(detect)(settings)
-            confirmed = step(explain)(settings)
-            step(replay)(settings)
-            step(what_if)(settings)
-            kept = step(set_aside)(settings)
-            report = step(render)(settings)
+            requests, confirmed, report, kept = _diagnosed(settings, step)
             lines = tell(settings)
             warnings = (*kept, *step(publish)(settings))
         finally:
@@ -131,6 +142,56 @@ def postmortem(settings: Settings, step: Step = plain) -> Outcome:
         report=report,
         warnings=warnings,
     )
+
+
+def daily(settings: Settings, step: Step = plain) -> Outcome:
+    """Load new files, then report every day that is over and not yet reported, and publish all of them.
+
+    Which days those are the warehouse itself tells, so whatever an earlier run missed is done by the next. A
+    day of which records came in late is reported again, in the place of its earlier report.
+
+    raises   TracemortemError for what the user can mend
+    """
+    requests, confirmed, told = 0, 0, []
+    kept: tuple[str, ...] = ()
+    report: str | None = None
+    with taken(settings.checked()):
+        step(annotate)(settings)
+        rejected = step(load)(settings) if settings.inputs else 0.0
+        for day in step(due)(settings):
+            own = of_day(settings, day)
+            step(check)(own)
+            try:
+                step(cut)(settings, day)
+                found, incidents, _, aside = _diagnosed(own, step)
+                report = step(day_report)(own)
+                step(put_away)(settings, day)
+            finally:
+                forget(own)
+            requests, confirmed, kept = requests + found, confirmed + incidents, (*kept, *aside)
+            told.append(f"{day}: {incidents or 'no'} incident{'s' if incidents > 1 else ''} confirmed.")
+        old = step(retain)(settings)
+        warnings = (*kept, *old, *step(publish)(settings))
+    return Outcome(
+        rejected_share=rejected,
+        requests=requests,
+        confirmed=confirmed,
+        lines=tuple(told) or ("No day is to be reported: each that is over was, and nothing new came in.",),
+        database=str(settings.published()),
+        report=report,
+        warnings=warnings,
+    )
+
+
+def _diagnosed(settings: Settings, step: Step) -> tuple[int, int, str, tuple[str, ...]]:
+    """From raw tables to the report: requests, confirmed incidents, its path, and warnings."""
+    requests = step(model)(settings)
+    step(detect)(settings)
+    confirmed = step(explain)(settings)
+    step(replay)(settings)
+    step(what_if)(settings)
+    kept = step(set_aside)(settings)
+    return requests, confirmed, step(render)(settings), kept
 
 
 def inspect(settings: Settings) -> Iterator[look.Inspected]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from ipaddress import ip_network
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -31,6 +31,7 @@ class Settings:
     formats          folder with access-log formats of the user's own, a YAML file each; None: none
     annotations      YAML file with what people who know say of incidents; None: what an earlier run was told
     objective        p99=DURATION, what the service promises; None: not stated
+    day              YYYY-MM-DD in UTC: only incidents that touch it are told; None: all
     overrides        NAME=VALUE of thresholds
     max_rejects      share of records that may be rejected before the run ends with exit code 3
     """
@@ -49,6 +50,7 @@ class Settings:
     formats: str | None = None
     annotations: str | None = None
     objective: str | None = None
+    day: str | None = None
     overrides: tuple[str, ...] = ()
     max_rejects: float = 0.01
 
@@ -112,6 +114,8 @@ class Settings:
         networks(self.trusted_proxies)
         if self.objective is not None:
             objective_s(self.objective)
+        if self.day is not None:
+            day_bounds(self.day)
         if not 0 <= self.max_rejects <= 1:
             raise SettingError(
                 f"--max-rejects {self.max_rejects} is no share",
@@ -152,6 +156,20 @@ def instant(text: str, timezone: str, option: str) -> datetime:
     if found.tzinfo is None:
         found = found.replace(tzinfo=zone(timezone))
     return found.astimezone(UTC)
+
+
+def day_bounds(day: str) -> tuple[datetime, datetime]:
+    """The first instant of a day and of the next, in UTC; raises SettingError if it is no day."""
+    try:
+        first = datetime.combine(date.fromisoformat(day), time(), UTC)
+        return first, first + timedelta(days=1)
+    except (ValueError, OverflowError) as error:
+        raise SettingError(
+            f"{day!r} is no day",
+            where="--day",
+            why=str(error),
+            fix="write it as 2026-04-24; days are those of UTC",
+        ) from error
 
 
 def span(window: str, timezone: str, option: str = "--window") -> tuple[datetime, datetime]:

@@ -9,21 +9,39 @@
 -- minutes       count  quiet minutes
 -- days          count  different days they belong to
 
+with quiet as (
+    select
+        signal.minute,
+        signal.service,
+        signal.signal,
+        signal.value
+    from mart.signal_minute as signal
+    where
+        not exists (
+            select 1 from raw.busy
+            where
+                busy.service = signal.service
+                and busy.from_at < signal.minute + interval 1 minute
+                and coalesce(busy.to_at > signal.minute, true)
+        )
+
+    union all
+
+    select
+        minute,
+        service,
+        signal,
+        value
+    from raw.past_minute
+)
+
 select
-    signal.service,
-    24 * (isodow(signal.minute) - 1) + hour(signal.minute) as hour_of_week,
-    signal.signal,
-    median(signal.value) as usual,
-    mad(signal.value) as deviation,
+    service,
+    24 * (isodow(minute) - 1) + hour(minute) as hour_of_week,
+    signal,
+    median(value) as usual,
+    mad(value) as deviation,
     count(*) as minutes,
-    count(distinct signal.minute::date) as days
-from mart.signal_minute as signal
-where
-    not exists (
-        select 1 from raw.busy
-        where
-            busy.service = signal.service
-            and busy.from_at < signal.minute + interval 1 minute
-            and coalesce(busy.to_at > signal.minute, true)
-    )
-group by signal.service, hour_of_week, signal.signal
+    count(distinct minute::date) as days
+from quiet
+group by service, hour_of_week, signal

@@ -33,7 +33,7 @@ def test_every_flow_has_a_deployment_of_its_name(deployments: Mapping[str, Mappi
     assert set(deployments) == flows
 
 
-@pytest.mark.parametrize("name", ["postmortem", "ingest", "what-if"])
+@pytest.mark.parametrize("name", ["postmortem", "ingest", "daily", "what-if"])
 def test_a_deployment_finds_its_flow_and_settings_that_make_sense(
     name: str,
     deployments: Mapping[str, Mapping[str, Any]],

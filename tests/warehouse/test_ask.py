@@ -31,24 +31,38 @@ def test_rows_come_as_a_frame_in_utc(file: Path):
     ]
 
 
+@pytest.mark.parametrize("has_facts", [False, True])
 @pytest.mark.parametrize(
-    "query",
+    ("query", "why"),
     [
-        "from read_csv('{here}/secret.csv')",
-        "from read_text('{here}/*')",
-        "from glob('{here}/*')",
-        "attach '{here}/other.duckdb'",
-        "copy mart.minute to '{here}/stolen.csv'",
-        "export database '{here}/stolen'",
-        "install httpfs",
+        ("from read_csv('{here}/secret.csv')", "disabled by configuration"),
+        ("from read_text('{here}/*')", "disabled by configuration"),
+        ("from glob('{here}/*')", "disabled by configuration"),
+        ("from read_csv('{here}/out.duckdb.lake/../secret.csv')", "disabled by configuration"),
+        ("install httpfs", "disabled by configuration"),
+        ("attach '{here}/other.duckdb'", "ATTACH may write"),
+        ("copy mart.minute to '{here}/stolen.csv'", "COPY may write"),
+        ("copy mart.minute to '{here}/out.duckdb.lake/made.csv'", "COPY may write"),
+        ("select 1; copy mart.minute to '{here}/out.duckdb.lake/made.csv'", "COPY may write"),
+        ("export database '{here}/out.duckdb.lake/made'", "EXPORT may write"),
     ],
 )
-def test_nothing_outside_the_file_can_be_reached(file: Path, query: str):
+def test_nothing_outside_the_file_can_be_reached(file: Path, query: str, why: str, has_facts: bool):
     (file.parent / "secret.csv").write_text("a\n1\n")
+    if has_facts:
+        (file.parent / "out.duckdb.lake").mkdir()
     with pytest.raises(WarehouseError) as raised:
         ask.sql(file, query.format(here=file.parent))
     assert raised.value.what == "the query reaches outside its file"
-    assert "are disabled by configuration" in raised.value.why
+    assert why in raised.value.why
+    assert not [*file.parent.rglob("made*"), *file.parent.rglob("stolen*"), *file.parent.rglob("other*")]
+
+
+def test_the_facts_of_a_warehouse_can_be_read(file: Path):
+    facts = file.with_name("out.duckdb.lake")
+    facts.mkdir()
+    (facts / "x.csv").write_text("a\n7\n")
+    assert ask.sql(file, f"from read_csv('{facts}/x.csv')").rows() == [(7,)]
 
 
 @pytest.mark.parametrize(

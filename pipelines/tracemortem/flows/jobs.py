@@ -60,6 +60,24 @@ def postmortem(settings: Settings) -> Outcome:
     return outcome
 
 
+@flow(name="daily", flow_run_name="daily", log_prints=False)
+def daily(settings: Settings) -> Outcome:
+    """Load new files into a warehouse and report every day that is over and not reported yet.
+
+    What is due the warehouse tells, not Prefect: a run does whatever the ones before it missed.
+    """
+    outcome = pipeline.daily(settings, step=as_task)
+    _note(outcome)
+    if outcome.report is not None:
+        create_link_artifact(
+            key="daily-report",
+            link=f"file://{os.path.abspath(outcome.report)}",  # noqa: PTH100 (a link names the path as given)
+            link_text="The report of the last day",
+            description="\n".join(outcome.lines),
+        )
+    return outcome
+
+
 @flow(name="what-if", flow_run_name="what-if", log_prints=False)
 def what_if(settings: Settings, incident: str, own: tuple[str, ...] = (), as_json: bool = False) -> str:
     """What policies would have done about an incident of a published file."""

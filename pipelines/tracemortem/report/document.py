@@ -1,9 +1,9 @@
 """What does report.json say? The contract's schema, filled from a diagnosis, and held to it."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from typing import Any
 
@@ -29,24 +29,24 @@ def document(diagnosis: Diagnosis, *, product_version: str, created_at: datetime
     return {
         "schema": SCHEMA,
         "product_version": product_version,
-        "created_at": _instant(created_at),
+        "created_at": instant(created_at),
         "window": {
-            "from": _instant(diagnosis.window_from),
-            "to": _instant(diagnosis.window_to),
+            "from": instant(diagnosis.window_from),
+            "to": instant(diagnosis.window_to),
             "timezone": _text(diagnosis.timezone),
         },
-        "inputs": [_plain(asdict(found)) for found in diagnosis.inputs],
-        "quality": [_plain(asdict(check)) for check in diagnosis.quality],
+        "inputs": [plain(asdict(found)) for found in diagnosis.inputs],
+        "quality": [plain(asdict(check)) for check in diagnosis.quality],
         "incidents": [_incident(incident) for incident in diagnosis.incidents],
     }
 
 
-def checked(report: dict[str, Any]) -> dict[str, Any]:
-    """The same document, if it holds to report.schema.json.
+def checked(report: dict[str, Any], schema: str = "report.schema.json") -> dict[str, Any]:
+    """The same document, if it holds to its schema.
 
     raises   jsonschema.ValidationError naming the value at fault: a mistake of ours, not of the input
     """
-    _validator().validate(report)
+    _validator(schema).validate(report)
     return report
 
 
@@ -56,8 +56,8 @@ def encoded(report: dict[str, Any]) -> bytes:
 
 
 @cache
-def _validator() -> Draft202012Validator:
-    schema = orjson.loads((folder("reports") / "report.schema.json").read_bytes())
+def _validator(name: str) -> Draft202012Validator:
+    schema = orjson.loads((folder("reports") / name).read_bytes())
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 
@@ -67,17 +67,17 @@ def _incident(incident: Incident) -> dict[str, Any]:
         "id": _text(incident.id),
         "service": _text(incident.service),
         "status": incident.status,
-        "start": _instant(incident.start),
-        "end": _instant(incident.end),
-        "onset": {"earliest": _instant(incident.onset_earliest), "latest": _instant(incident.onset_latest)},
+        "start": instant(incident.start),
+        "end": instant(incident.end),
+        "onset": {"earliest": instant(incident.onset_earliest), "latest": instant(incident.onset_latest)},
         "metric": _text(incident.metric),
         "baseline": _number(incident.baseline),
         "peak": _number(incident.peak),
-        "peak_minute": _instant(incident.peak_minute),
+        "peak_minute": instant(incident.peak_minute),
         "baseline_from": _text(incident.baseline_from),
         "reason": _text(incident.reason),
         "annotation": None if incident.annotation is None else _annotation(incident.annotation),
-        "impact": _plain(asdict(incident.impact)),
+        "impact": plain(asdict(incident.impact)),
         "causes": [_cause(cause) for cause in incident.causes],
         "not_causes": [
             {
@@ -88,16 +88,16 @@ def _incident(incident: Incident) -> dict[str, Any]:
             }
             for found in incident.not_causes
         ],
-        "sources": [_plain(asdict(source)) for source in incident.sources],
+        "sources": [plain(asdict(source)) for source in incident.sources],
         "segments": [
-            _plain(asdict(segment)) | {"items": [_plain(asdict(item)) for item in segment.items]}
+            plain(asdict(segment)) | {"items": [plain(asdict(item)) for item in segment.items]}
             for segment in incident.segments
         ],
         "decomposition": _decomposition(incident.decomposition),
-        "timeline": [_plain(asdict(entry)) for entry in incident.timeline],
+        "timeline": [plain(asdict(entry)) for entry in incident.timeline],
         "mitigation": [
             {
-                "at": _instant(action.at),
+                "at": instant(action.at),
                 "text": _text(action.text),
                 "status": action.status,
                 "evidence": _evidence(action.evidence),
@@ -105,11 +105,11 @@ def _incident(incident: Incident) -> dict[str, Any]:
             for action in incident.mitigation
         ],
         "what_if": [_what_if(tried) for tried in incident.what_if],
-        "signals": [_plain(asdict(movement)) for movement in incident.movements],
-        "alerts": [_plain(asdict(alert)) for alert in incident.alerts],
+        "signals": [plain(asdict(movement)) for movement in incident.movements],
+        "alerts": [plain(asdict(alert)) for alert in incident.alerts],
         "replay": None if incident.replay is None else _replay(incident.replay),
         "placebo": None if incident.placebo is None else _placebo(incident.placebo),
-        "tests": None if incident.tests is None else _plain(asdict(incident.tests)),
+        "tests": None if incident.tests is None else plain(asdict(incident.tests)),
     }
 
 
@@ -125,29 +125,29 @@ def _annotation(annotation: Annotation) -> dict[str, Any]:
 def _decomposition(split: Split | None) -> dict[str, Any]:
     if split is None:
         return {}
-    return _plain(asdict(split)) | {"parts": [_plain(asdict(part)) for part in split.parts]}
+    return plain(asdict(split)) | {"parts": [plain(asdict(part)) for part in split.parts]}
 
 
 def _replay(replay: Replay) -> dict[str, Any]:
-    resets = [_plain(asdict(reset)) for reset in replay.resets]
+    resets = [plain(asdict(reset)) for reset in replay.resets]
     pairs = {"hits": replay.hits, "kv_tokens": replay.kv_tokens}
     lists = {name: None if pair is None else [_number(one) for one in pair] for name, pair in pairs.items()}
     law = [_number(one) for one in replay.law]
-    return _plain(asdict(replay)) | lists | {"law": law, "resets": resets}
+    return plain(asdict(replay)) | lists | {"law": law, "resets": resets}
 
 
 def _placebo(placebo: Placebo) -> dict[str, Any]:
-    return _plain(asdict(placebo)) | {"rules": [_plain(asdict(rule)) for rule in placebo.rules]}
+    return plain(asdict(placebo)) | {"rules": [plain(asdict(rule)) for rule in placebo.rules]}
 
 
 def _what_if(tried: WhatIf) -> dict[str, Any]:
     predicted: dict[str, Any] = {}
     if tried.predicted is not None:
         predicted = {
-            key: _plain(value) if isinstance(value, dict) else value
+            key: plain(value) if isinstance(value, dict) else value
             for key, value in asdict(tried.predicted).items()
         }
-    return _plain(asdict(tried)) | {"predicted": predicted, "assumes": list(tried.assumes)}
+    return plain(asdict(tried)) | {"predicted": predicted, "assumes": list(tried.assumes)}
 
 
 def _cause(cause: Cause) -> dict[str, Any]:
@@ -167,17 +167,22 @@ def _cause(cause: Cause) -> dict[str, Any]:
 
 
 def _evidence(facts: Iterable[Evidence]) -> list[dict[str, Any]]:
-    return [_plain(asdict(fact)) for fact in facts]
+    return [plain(asdict(fact)) for fact in facts]
 
 
-def _plain(record: dict[str, Any]) -> dict[str, Any]:
+def plain(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record as JSON has it: instants in UTC, null for what is no number, and text that is UTF-8."""
     return {key: _value(value) for key, value in record.items()}
 
 
 def _value(value: Any) -> Any:
     match value:
         case datetime():
-            return _instant(value)
+            return instant(value)
+        case date():
+            return value.isoformat()
+        case list():
+            return [_value(one) for one in value]
         case str():
             return _text(value)
         case float():
@@ -185,7 +190,8 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _instant(at: datetime | None) -> str | None:
+def instant(at: datetime | None) -> str | None:
+    """RFC 3339 in UTC; raises ValueError for one without a time zone."""
     if at is None:
         return None
     if at.tzinfo is None:

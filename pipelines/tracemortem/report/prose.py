@@ -48,6 +48,8 @@ def environment(
         "span": lambda seconds: _known(seconds, words, lambda known: quantities.span(known, words["unit"])),
         "instant": lambda at: _known(at, words, quantities.instant),
         "clock": lambda at: _known(at, words, quantities.clock),
+        "day_of": lambda day: f"{day:%Y-%m-%d}",
+        "month_of": lambda day: f"{day:%Y-%m}",
         "local": lambda at: _known(at, words, lambda known: quantities.local(known, zone)),
         "interval": quantities.interval,
         "seconds_to": lambda start, end: (end - start).total_seconds(),

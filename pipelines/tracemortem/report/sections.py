@@ -1,7 +1,8 @@
 """Which sections has a report, in what order, and what does each of them need?
 
-postmortem.yaml says it. A folder that comes earlier hides the same file of a later one, so a company's own
-templates, or another language, are a folder with only the files that differ.
+postmortem.yaml says it, and daily.yaml of the report of a day. A folder that comes earlier hides the same
+file of a later one, so a company's own templates, or another language, are a folder with only the files that
+differ.
 """
 
 from collections.abc import Iterable, Mapping
@@ -71,12 +72,13 @@ class Section:
         return f"sections/{self.name}.md.j2"
 
 
-def sections(folders: Iterable[Path]) -> tuple[Section, ...]:
-    """The sections of the first postmortem.yaml in the folders, in the order in which they are read.
+def sections(folders: Iterable[Path], declared: str = "postmortem.yaml") -> tuple[Section, ...]:
+    """The sections of the first such file in the folders, in the order in which they are read.
 
+    declared  postmortem.yaml, or daily.yaml for the report of a day
     raises   DefinitionError with the file and the key
     """
-    path = found(folders, "postmortem.yaml")
+    path = found(folders, declared)
     entries = load(path, known={"sections"}, required={"sections"})["sections"]
     return tuple(_section(_held(entry, _KEYS, {"section", "title", "for"}, path), path) for entry in entries)
 

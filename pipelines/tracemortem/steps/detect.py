@@ -19,6 +19,7 @@ from tracemortem.progress import stage
 from tracemortem.settings import Settings
 from tracemortem.steps import opened
 from tracemortem.steps.annotations import kept
+from tracemortem.steps.diagnosis import touches
 from tracemortem.warehouse.store import Store
 
 _WATCHED = """
@@ -86,13 +87,18 @@ def detect(settings: Settings) -> int:
             found = stated(found, requests, usual, watch)
         every = pl.concat([each.select("service", "started_at") for each in (requests, fates)])
         ends = dict(every.group_by("service").agg(pl.col("started_at").max()).iter_rows())
-        rows = [_row(spike, _after(ends[spike.service])) for spike in found]
+        rows = [_row(spike, _after(ends[spike.service])) for spike in found if _is_told(spike, settings)]
         store.replace("raw.incident", [pl.DataFrame(rows, schema=SCHEMA, orient="row")])
         stretches = quiet_stretches(requests, found, [*busy, *_busy(found, ())], watch, numbers)
         quiet = [_row(each, each.end) for each in stretches]
         store.replace("raw.quiet", [pl.DataFrame(quiet, schema=SCHEMA, orient="row")])
         told.advance(0, requests.height)
     return len(rows)
+
+
+def _is_told(spike: Spike, settings: Settings) -> bool:
+    """Whether it is told of: of a day only those that touch it; the others are the days' around it."""
+    return settings.day is None or touches(spike.start, spike.end, *options.day_bounds(settings.day))
 
 
 def _busy(spikes: Sequence[Spike], annotations: Sequence[Annotation]) -> Iterator[Busy]:

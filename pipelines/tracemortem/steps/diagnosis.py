@@ -1,5 +1,8 @@
 """How the diagnosis passes from step to step: as JSON in meta.diagnosis."""
 
+from dataclasses import replace as changed
+from datetime import datetime
+
 import polars as pl
 from pydantic import TypeAdapter
 
@@ -11,9 +14,44 @@ from tracemortem.warehouse.store import Store
 _DIAGNOSIS = TypeAdapter(Diagnosis)
 
 
+def dumped(diagnosis: Diagnosis) -> str:
+    """As meta.diagnosis has it."""
+    return _DIAGNOSIS.dump_json(diagnosis).decode()
+
+
 def keep(store: Store, diagnosis: Diagnosis) -> None:
     """Put it in the place of the one before."""
-    store.replace("meta.diagnosis", [pl.DataFrame({"diagnosis": [_DIAGNOSIS.dump_json(diagnosis).decode()]})])
+    store.replace("meta.diagnosis", [pl.DataFrame({"diagnosis": [dumped(diagnosis)]})])
+
+
+def merged(
+    before: Diagnosis | None, day: Diagnosis, start: datetime, end: datetime
+) -> tuple[Diagnosis, tuple[str, ...]]:
+    """The diagnosis of all days, and the ids of the incidents that go from it.
+
+    before      of the days told so far; None: of none
+    day         of the day from start to end, which tells all incidents that touch it
+    """
+    if before is None:
+        return day, ()
+    again = {incident.id for incident in day.incidents}
+    gone = tuple(
+        incident.id
+        for incident in before.incidents
+        if incident.id in again or touches(incident.start, incident.end, start, end)
+    )
+    left = (incident for incident in before.incidents if incident.id not in gone)
+    return changed(
+        day,
+        window_from=min(filter(None, (before.window_from, day.window_from)), default=None),
+        window_to=max(filter(None, (before.window_to, day.window_to)), default=None),
+        incidents=tuple(sorted((*left, *day.incidents), key=lambda one: (one.start, one.id))),
+    ), gone
+
+
+def touches(start: datetime, end: datetime | None, day_start: datetime, day_end: datetime) -> bool:
+    """Whether a stretch, end None while it goes on, has a part in a day."""
+    return start < day_end and (end is None or end > day_start)
 
 
 def kept(asked: Asked) -> Diagnosis:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from tracemortem import declared, folders
@@ -23,11 +23,11 @@ from tracemortem.explain.weigh import citations, unexplained, verdicts
 from tracemortem.findings import Placebo
 from tracemortem.incident import Annotation, Diagnosis, Impact, Incident, InputFile, QualityCheck
 from tracemortem.progress import stage
-from tracemortem.settings import Settings
+from tracemortem.settings import Settings, day_bounds
 from tracemortem.steps import incident_rows as rows
 from tracemortem.steps import opened
 from tracemortem.steps.annotations import kept, unmatched
-from tracemortem.steps.diagnosis import keep
+from tracemortem.steps.diagnosis import keep, touches
 from tracemortem.steps.gathered import gathered
 from tracemortem.steps.long_prompts import long_from_tokens
 from tracemortem.steps.placebo import tried
@@ -56,12 +56,20 @@ def explain(settings: Settings) -> int:
         diagnosis = Diagnosis(
             *_window(store),
             timezone=settings.timezone,
-            inputs=tuple(_inputs(store)),
-            quality=(*_quality(store, values), *unmatched(said, incidents)),
+            inputs=tuple(inputs(store)),
+            quality=(*_quality(store, values), *unmatched(_spoken(said, settings), incidents)),
             incidents=incidents,
         )
         keep(store, diagnosis)
     return sum(incident.status == "confirmed" for incident in incidents)
+
+
+def _spoken(said: Sequence[Annotation], settings: Settings) -> Iterator[Annotation]:
+    """The annotations that a report must answer to: all, or of a day those that touch it."""
+    for one in said:
+        end = one.end or one.start + timedelta.resolution
+        if settings.day is None or touches(one.start, end, *day_bounds(settings.day)):
+            yield one
 
 
 def meanings(table: str, values: Mapping[str, float]) -> Mapping[str, tuple[str, str]]:
@@ -214,7 +222,8 @@ def _window(store: Store) -> tuple[datetime | None, datetime | None]:
     return first, last
 
 
-def _inputs(store: Store) -> Iterator[InputFile]:
+def inputs(store: Store) -> Iterator[InputFile]:
+    """Every file that was offered, by path."""
     rows = store.frame(
         "select path, sha256, bytes, kind, format, rows, rejects, first_at, last_at "
         "from meta.input order by path, sha256"

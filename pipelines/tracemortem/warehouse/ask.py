@@ -10,6 +10,16 @@ import polars as pl
 
 from tracemortem.errors import WarehouseError
 from tracemortem.warehouse import engine
+from tracemortem.warehouse.lake import lake
+
+_WRITES = frozenset(
+    {
+        duckdb.StatementType.COPY,
+        duckdb.StatementType.COPY_DATABASE,
+        duckdb.StatementType.EXPORT,
+        duckdb.StatementType.ATTACH,
+    }
+)
 
 
 class Published:
@@ -50,12 +60,14 @@ class Published:
 def sql(path: Path, query: str, *, memory_limit: str = engine.MEMORY_LIMIT) -> pl.DataFrame:
     """The rows of one query.
 
-    path     a published file; it is opened read-only, with no access to other files, the network or settings
+    path     a published file; it is opened read-only, with no access to other files but the facts of a
+             warehouse, which are only read, nor to the network or settings
     query    what DuckDB understands; a word DuckDB cannot hand to Polars comes as text
     raises   WarehouseError if the file cannot be opened or DuckDB refuses the query
     """
     with _connected(path, memory_limit) as con:
         try:
+            _only_read(con, query)
             relation = con.sql(query)
             return pl.DataFrame() if relation is None else engine.hand_out(relation)
         except duckdb.PermissionException as error:
@@ -74,6 +86,15 @@ def sql(path: Path, query: str, *, memory_limit: str = engine.MEMORY_LIMIT) -> p
             ) from error
 
 
+def _only_read(con: duckdb.DuckDBPyConnection, query: str) -> None:
+    """Raise duckdb.PermissionException where the query would write: a folder that is open is open to COPY."""
+    for statement in con.extract_statements(query):
+        if statement.type in _WRITES:
+            raise duckdb.PermissionException(
+                f"{statement.type.name} may write files; here they are only read"
+            )
+
+
 def _connected(path: Path, memory_limit: str) -> duckdb.DuckDBPyConnection:
     if not path.is_file():
         raise WarehouseError(
@@ -83,6 +104,9 @@ def _connected(path: Path, memory_limit: str) -> duckdb.DuckDBPyConnection:
             fix="name the DuckDB file that a run wrote",
         )
     con = engine.connect(path.resolve(), read_only=True, memory_limit=memory_limit)
+    facts = lake(path)
+    if facts.is_dir():
+        con.execute(f"set allowed_directories = [{engine.literal(f'{facts}/')}]")
     con.execute("set enable_external_access = false")
     con.execute("set lock_configuration = true")
     return con

@@ -14,8 +14,7 @@ from tracemortem.errors import WarehouseError
 MEMORY_LIMIT = "512MB"
 STORAGE_VERSION = "v1.4.0"  # the oldest DuckDB readers may have; what 2.0 writes by itself shuts out 1.x
 
-Value: TypeAlias = bool | int | float | str | datetime | None
-Scalar: TypeAlias = Value | date
+Value: TypeAlias = bool | int | float | str | datetime | date | None
 
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,

@@ -118,11 +118,11 @@ def compare(header: Header, names: Sequence[str]) -> None:
         raise _differs(header, "a column stands twice", "name each column once")
 
 
-def comments(header: Header) -> str:
-    """The statements that store the header with the table."""
+def comments(header: Header, kind: str = "table") -> str:
+    """The statements that store the header with the table, or view."""
     table = identifier(header.path.parent.name, header.path.stem)
     about = " ".join((header.about, *header.notes))
-    statements = [f"comment on table {table} is {literal(about)}"]
+    statements = [f"comment on {kind} {table} is {literal(about)}"]
     for column in header.columns:
         place = f"{table}.{identifier(column.name)}"
         statements.append(f"comment on column {place} is {literal(column.comment)}")

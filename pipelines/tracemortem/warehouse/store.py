@@ -15,7 +15,7 @@ from tracemortem import folders
 from tracemortem.declared import Threshold
 from tracemortem.errors import WarehouseError
 from tracemortem.warehouse import engine, tables
-from tracemortem.warehouse.engine import Scalar, Value
+from tracemortem.warehouse.engine import Value
 from tracemortem.warehouse.load import Load, insert
 
 # DuckDB shuts out other processes, but gives a second opener in this one the same database.
@@ -181,10 +181,10 @@ class Store:
         except _EXHAUSTED as error:
             raise engine.unusable(error, self.work) from error
 
-    def scalar(self, sql: str, params: Params = None) -> Scalar:
+    def scalar(self, sql: str, params: Params = None) -> Value:
         """The first column of the first row; None if there is none."""
         rows = self.run(sql, params)
-        value: Scalar = rows[0][0] if rows else None  # type: ignore[assignment]
+        value: Value = rows[0][0] if rows else None  # type: ignore[assignment]
         return value
 
     def run(self, sql: str, params: Params = None) -> list[tuple[object, ...]]:
