@@ -104,10 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     postmortem.add_argument("--to", dest="time_to", metavar="TIME", help="leave out requests from then on")
     postmortem.add_argument("--window", metavar="FROM/TO", help="diagnose this window in any case")
     postmortem.add_argument("--baseline", metavar="FROM/TO", help="compare incidents with this time")
-    postmortem.add_argument("--annotations", metavar="FILE", help="what you know of incidents: a YAML file")
-    postmortem.add_argument(
-        "--objective", metavar="p99=TIME", help="what the P99 is to stay under, as p99=2s"
-    )
+    _known(postmortem)
     postmortem.set_defaults(command=_postmortem)
 
     ingest = commands.add_parser(
@@ -124,8 +121,8 @@ def _parser() -> argparse.ArgumentParser:
     daily.add_argument(
         "--day", metavar="YYYY-MM-DD", help="this day alone (UTC), reported or not, over or not"
     )
-    daily.add_argument("--annotations", metavar="FILE", help="what you know of incidents: a YAML file")
-    daily.add_argument("--objective", metavar="p99=TIME", help="what the P99 is to stay under, as p99=2s")
+    _known(daily)
+    daily.add_argument("--export", metavar="FILE", help="a second DuckDB file, with all facts in it")
     daily.set_defaults(command=_daily)
 
     inspect = commands.add_parser("inspect", help="what each file is, rows, rejects, time span, first rows")
@@ -183,6 +180,12 @@ def _reading(parser: argparse.ArgumentParser, inputs: str = "+") -> None:
     parser.add_argument("--json", action="store_true", help="progress and result as JSON lines on stdout")
 
 
+def _known(parser: argparse.ArgumentParser) -> None:
+    """What people know that no file says: the options of every command that looks for incidents."""
+    parser.add_argument("--annotations", metavar="FILE", help="what you know of incidents: a YAML file")
+    parser.add_argument("--objective", metavar="p99=TIME", help="what the P99 is to stay under, as p99=2s")
+
+
 def _finding(parser: argparse.ArgumentParser, inputs: str = "+") -> None:
     """What is read, and what is told of it: the options of every command that reads files."""
     parser.add_argument("inputs", nargs=inputs, metavar="INPUT", help="file, folder or glob")
@@ -208,6 +211,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         annotations=getattr(given, "annotations", None),
         objective=getattr(given, "objective", None),
         day=getattr(given, "day", None),
+        export=getattr(given, "export", None),
         trusted_proxies=given.trusted_proxies,
         overrides=tuple(given.set),
         max_rejects=given.max_rejects,

@@ -20,7 +20,7 @@ from tracemortem.steps.explain import explain
 from tracemortem.steps.load import load
 from tracemortem.steps.model import model
 from tracemortem.steps.place import taken
-from tracemortem.steps.publish import discard, publish
+from tracemortem.steps.publish import discard, export, publish
 from tracemortem.steps.render import render
 from tracemortem.steps.replay import replay
 from tracemortem.steps.site import site as write_site
@@ -171,7 +171,7 @@ def daily(settings: Settings, step: Step = plain) -> Outcome:
             requests, confirmed, kept = requests + found, confirmed + incidents, (*kept, *aside)
             told.append(f"{day}: {incidents or 'no'} incident{'s' if incidents > 1 else ''} confirmed.")
         old = step(retain)(settings)
-        warnings = (*kept, *old, *step(publish)(settings))
+        warnings = (*kept, *old, *step(publish)(settings), *step(export)(settings))
     return Outcome(
         rejected_share=rejected,
         requests=requests,

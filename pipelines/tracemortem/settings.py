@@ -32,6 +32,7 @@ class Settings:
     annotations      YAML file with what people who know say of incidents; None: what an earlier run was told
     objective        p99=DURATION, what the service promises; None: not stated
     day              YYYY-MM-DD in UTC: only incidents that touch it are told; None: all
+    export           a second DuckDB file, with the facts of a warehouse in it; None: none is made
     overrides        NAME=VALUE of thresholds
     max_rejects      share of records that may be rejected before the run ends with exit code 3
     """
@@ -51,6 +52,7 @@ class Settings:
     annotations: str | None = None
     objective: str | None = None
     day: str | None = None
+    export: str | None = None
     overrides: tuple[str, ...] = ()
     max_rejects: float = 0.01
 
@@ -73,7 +75,7 @@ class Settings:
     def checked(self) -> "Settings":
         """The same settings; raises SettingError for the first that makes no sense."""
         named = [*(("INPUT", path) for path in self.inputs), ("--out", self.out), ("--db", self.db)]
-        named += [("--formats", self.formats), ("--annotations", self.annotations)]
+        named += [("--formats", self.formats), ("--annotations", self.annotations), ("--export", self.export)]
         for option, path in named:
             if path == "":
                 raise SettingError(
@@ -88,6 +90,15 @@ class Settings:
                 where="--db",
                 why="it must name the DuckDB file itself",
                 fix=f"write --db {Path(self.db) / 'tracemortem.duckdb'}",
+            )
+        if self.export is not None and (
+            Path(self.export).is_dir() or Path(self.export).resolve() == self.published().resolve()
+        ):
+            raise SettingError(
+                f"{self.export} is {'a folder' if Path(self.export).is_dir() else 'the file of --db'}",
+                where="--export",
+                why="it must name a second DuckDB file",
+                fix="name another file",
             )
         zone(self.timezone)
         begins, ends, _ = (

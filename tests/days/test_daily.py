@@ -177,6 +177,21 @@ def test_a_job_on_all_records_at_once_leaves_a_warehouse_alone(job: Daily, copy:
     assert (copy / "w.duckdb.work").read_bytes() == before
 
 
+def test_an_exported_file_needs_no_other(copy: Path, tmp_path: Path):
+    pipeline.daily(settings(copy, export=str(tmp_path / "alone.duckdb")))
+    asked = "from norm.request order by all", "select comment from duckdb_columns() where comment is not null"
+    given = [sql(copy / "w.duckdb", query) for query in asked]
+    shutil.rmtree(copy / "w.duckdb.lake")
+    (copy / "w.duckdb").unlink()
+    assert sql(tmp_path / "alone.duckdb", asked[0]).equals(given[0])
+    assert sorted(sql(tmp_path / "alone.duckdb", asked[1]).rows()) == sorted(given[1].rows())
+
+
+def test_a_second_file_is_not_the_first(copy: Path):
+    with pytest.raises(SettingError, match="is the file of --db"):
+        pipeline.daily(settings(copy, export=str(copy / "w.duckdb")))
+
+
 def test_a_path_that_parquet_could_not_be_found_under_is_refused(made: Path, tmp_path: Path):
     with pytest.raises(SettingError, match="cannot have facts beside it"):
         pipeline.daily(settings(made, db=str(tmp_path / "[x]" / "w.duckdb")))

@@ -11,15 +11,25 @@ from tracemortem.warehouse.publish import publish as put
 
 def publish(settings: Settings) -> tuple[str, ...]:
     """Replace the published file in one step; returns warnings."""
-    published = settings.published()
-    work = _work(published)
+    return _put(settings, settings.published(), is_self_contained=False)
+
+
+def export(settings: Settings) -> tuple[str, ...]:
+    """The same as one file that needs no other, in settings.export, where that is asked for."""
+    if settings.export is None:
+        return ()
+    return _put(settings, Path(settings.export), is_self_contained=True)
+
+
+def _put(settings: Settings, file: Path, *, is_self_contained: bool) -> tuple[str, ...]:
     with stage("publishing"):
         return put(
-            work,
-            published,
+            _work(settings.published()),
+            file,
             sql=folders.folder("sql"),
             published_at=opened.now(),
             product_version=__version__,
+            is_self_contained=is_self_contained,
         )
 
 

@@ -21,11 +21,13 @@ def publish(
     published_at: datetime,
     product_version: str,
     memory_limit: str = engine.MEMORY_LIMIT,
+    is_self_contained: bool = False,
 ) -> tuple[str, ...]:
     """Copy everything but the schema `raw` into a fresh file and put it in the place of the published one.
 
     work      the work file, closed
     sql       the folder whose macro/ is stored in the file
+    is_self_contained  the facts of a warehouse are copied into the file, not read where they lie
     returns   warnings: what somebody's writing to the published file left behind and was moved aside
     raises    WarehouseError if the work file is in use or the disk gives out; the old file then stays
 
@@ -36,7 +38,8 @@ def publish(
     fresh = published.with_name(f".{published.name}.{os.getpid()}.tmp")
     try:
         published.parent.mkdir(parents=True, exist_ok=True)
-        _copy(work, fresh, sql, memory_limit, (published_at, product_version, SCHEMA_VERSION))
+        made = (published_at, product_version, SCHEMA_VERSION)
+        _copy(work, fresh, sql, memory_limit, made, is_self_contained=is_self_contained)
         _to_disk(fresh)
         fresh.chmod(0o444)
         warnings = _move_stale_wal(published)
@@ -54,7 +57,15 @@ def publish(
     return warnings
 
 
-def _copy(work: Path, fresh: Path, sql: Path, memory_limit: str, made: tuple[datetime, str, int]) -> None:
+def _copy(
+    work: Path,
+    fresh: Path,
+    sql: Path,
+    memory_limit: str,
+    made: tuple[datetime, str, int],
+    *,
+    is_self_contained: bool,
+) -> None:
     macros = macro.read(sql)
     with engine.connect(None, memory_limit=memory_limit) as con:
         try:
@@ -77,12 +88,14 @@ def _copy(work: Path, fresh: Path, sql: Path, memory_limit: str, made: tuple[dat
         ).fetchall():
             name = identifier(schema, table)
             con.execute(f"create table {name} as from work.{name}")
-        for (view,) in con.execute(
-            "select sql from duckdb_views() where database_name = 'work' and not internal order by view_oid"
+        for schema, view, definition in con.execute(
+            "select schema_name, view_name, sql from duckdb_views() "
+            "where database_name = 'work' and not internal order by view_oid"
         ).fetchall():
-            con.execute(view)
+            name = identifier(schema, view)
+            con.execute(f"create table {name} as from work.{name}" if is_self_contained else definition)
         con.begin()  # else each of some hundred comments would wait for the disk
-        _copy_comments(con)
+        _copy_comments(con, of_view="table" if is_self_contained else "view")
         macro.install(con, macros)
         con.execute("insert into meta.published values ($1, $2, $3)", made)
         con.commit()
@@ -90,19 +103,23 @@ def _copy(work: Path, fresh: Path, sql: Path, memory_limit: str, made: tuple[dat
         con.execute("detach fresh")  # checkpoints: no WAL is left beside the file
 
 
-def _copy_comments(con: duckdb.DuckDBPyConnection) -> None:
-    """The comments of work's tables, views and columns, for the same in the current database."""
+def _copy_comments(con: duckdb.DuckDBPyConnection, *, of_view: str) -> None:
+    """The comments of work's tables, views and columns, for the same in the current database.
+
+    of_view  what a view has become there
+    """
     found = con.execute(
         """
         select 'table', [schema_name, table_name], comment from duckdb_tables()
         where database_name = 'work' and schema_name <> 'raw' and comment is not null
         union all
-        select 'view', [schema_name, view_name], comment from duckdb_views()
+        select $of_view, [schema_name, view_name], comment from duckdb_views()
         where database_name = 'work' and comment is not null
         union all
         select 'column', [schema_name, table_name, column_name], comment from duckdb_columns()
         where database_name = 'work' and schema_name <> 'raw' and comment is not null
-        """
+        """,
+        {"of_view": of_view},
     ).fetchall()
     for kind, parts, comment in found:
         con.execute(f"comment on {kind} {identifier(*parts)} is {literal(comment)}")
